@@ -52,9 +52,7 @@ static void measure_profile(const char *name, bool alike)
                                                "h100-sxm",  "h200",      "b200"};
     struct layer_file files[LAYERS];
     const struct cost_device *devices[DEVICES];
-    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
-                                            .devices_per_node = 8,
-                                            .nodes = 16,
+    struct layer_profile_options options = {.layer.reach = {8, 16, tables_link(NULL, "ib-200g")},
                                             .microbatch_size = 8};
     double seconds[RUNS];
     write_layers(alike);

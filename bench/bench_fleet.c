@@ -122,9 +122,7 @@ static bool ask(const struct bench_case *c, struct fleet_question *question)
                 .calibration = tables_calibration(NULL, device),
                 .inside = tables_link(NULL, device->link),
                 .across = tables_link(NULL, c->across),
-                .nodes = c->groups[g].nodes,
-                .devices_per_node = c->devices_per_node,
-                .memory = device->memory,
+                .nodes = {c->groups[g].nodes, c->devices_per_node, device->memory},
             };
     }
     return known;

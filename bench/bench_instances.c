@@ -38,8 +38,8 @@ static void make_kit(struct elastic_kit *kit, const struct size *size, uint64_t 
     kit->kind_count = size->kinds;
     for (int k = 0; k < size->kinds; k++)
         kit->kinds[k] = (struct elastic_kind){.name = "gpu",
-                                              .nodes = size->nodes,
-                                              .per_node = 1,
+                                              .nodes.count = size->nodes,
+                                              .nodes.devices = 1,
                                               .inside = 4e11,
                                               .across = 5e10,
                                               .latency = 1e-5};
@@ -114,7 +114,7 @@ int main(void)
             int nodes[ELASTIC_MAX_KINDS], count;
             make_kit(&kit, &sizes[i], (uint64_t)c + 1);
             for (int k = 0; k < kit.kind_count; k++)
-                nodes[k] = kit.kinds[k].nodes;
+                nodes[k] = kit.kinds[k].nodes.count;
             double start = clock_processor();
             if (!elastic_instances(&set, &kit, nodes, 1, &err)) {
                 fprintf(stderr, "%s\n", err.text);

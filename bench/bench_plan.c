@@ -119,11 +119,11 @@ static void tight(const struct bench_case *which, enum plan_objective objective)
     double seconds = measure(&problem, SEARCH_EXACT, 60, 1, &loose, &cpu);
     for (int i = 0; i < loose.stage_count; i++) {
         const struct pipeline_stage *s = &loose.stages[i];
-        one = fmax(one, (double)plan_stage_memory(&problem, s->first_layer, s->last_layer, 1) / s->devices);
+        one = fmax(one, (double)plan_stage_memory(&problem, s->layers.first, s->layers.last, 1) / s->devices);
         all = fmax(all, (double)s->memory / s->devices);
     }
     for (int g = 0; g < problem.group_count; g++)
-        problem.groups[g].memory = (int64_t)((one + all) / 2);
+        problem.groups[g].nodes.memory = (int64_t)((one + all) / 2);
     double bound = measure(&problem, SEARCH_EXACT, 60, 1, &plan, &cpu);
     printf("%-22s %-9s %6d %6d %12.2f %10.3f %9.3f %9lld %12lld  %8.1f x, %.2f %% longer", which->name,
            plan_objective_name(objective), problem.layer_count, plan.stage_count, plan.iteration_time, bound,

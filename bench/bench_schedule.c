@@ -138,7 +138,7 @@ static void run(const struct bench_row *row)
         check[i] = c - b;
         time[i] = d - c;
         twin[i] = e - d;
-        makespan = timing.makespan;
+        makespan = timing.extent.makespan;
         passes = pass_order_count(&order);
         timing_release(&timing);
         pass_order_release(&order);

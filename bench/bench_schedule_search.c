@@ -59,7 +59,7 @@ int main(void)
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         const struct bench_search *bench = &searches[i];
         double seconds[RUNS];
-        struct order_found found = {.makespan = 0.0};
+        struct order_found found = {.extent.makespan = 0.0};
         for (int run = 0; run < RUNS; run++) {
             order_found_release(&found);
             seconds[run] = search_once(bench, &found);
@@ -70,7 +70,8 @@ int main(void)
                  bench->send);
         printf("%7d %6d %6d %6g  %-12s %8.3f %10.1f %10.1f %7.2f%% %7.2f%%\n", bench->devices,
                bench->microbatches, bench->chunks, bench->memory, times, measure_median(seconds, RUNS),
-               found.makespan, found.bound, 100.0 * found.gap, 100.0 * (1.0 - work / found.makespan));
+               found.extent.makespan, found.bound, 100.0 * found.gap,
+               100.0 * (1.0 - work / found.extent.makespan));
         order_found_release(&found);
     }
     return 0;

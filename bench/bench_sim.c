@@ -260,7 +260,7 @@ static double time_passes(const struct shape *shape, double *makespan)
     if (!timing_of_order(&order, &options, false, &timing, &err))
         exit(1);
     double seconds = clock_processor() - start;
-    *makespan = timing.makespan;
+    *makespan = timing.extent.makespan;
     timing_release(&timing);
     pass_order_release(&order);
     free(costs);

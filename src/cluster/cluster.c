@@ -33,10 +33,12 @@ static bool copy_string(struct reader *r, const struct doc_node *node, const cha
 }
 
 static const struct field speed = FIELD(struct cluster_group, speed, FIELD_DOUBLE, MIN_SPEED, MAX_SPEED),
-                          nodes = FIELD(struct cluster_group, nodes, FIELD_INT, 1, CLUSTER_MAX_NODES),
-                          devices = FIELD(struct cluster_group, devices_per_node, FIELD_INT, 1,
-                                          CLUSTER_MAX_DEVICES),
-                          memory = FIELD(struct cluster_group, memory, FIELD_SIZE, 1, MAX_MEMORY),
+                          nodes = FIELD_AT(struct cluster_group, "nodes", nodes.count, FIELD_INT, 1,
+                                           CLUSTER_MAX_NODES),
+                          devices = FIELD_AT(struct cluster_group, "devices_per_node", nodes.devices,
+                                             FIELD_INT, 1, CLUSTER_MAX_DEVICES),
+                          memory = FIELD_AT(struct cluster_group, "memory", nodes.memory, FIELD_SIZE, 1,
+                                            MAX_MEMORY),
                           profile_speed = FIELD_AT(struct cluster, "speed", profile_speed, FIELD_DOUBLE,
                                                    MIN_SPEED, MAX_SPEED);
 static const struct field link[] = {
@@ -104,7 +106,7 @@ static bool read_groups(struct reader *r, const struct doc_node *root)
         struct cluster_group *group = &cluster->groups[cluster->group_count++];
         if (!read_group(r, node, group))
             return false;
-        total += (int64_t)group->nodes * group->devices_per_node;
+        total += (int64_t)group->nodes.count * group->nodes.devices;
         if (total > CLUSTER_MAX_TOTAL)
             return doc_error(r->doc, node, r->err, "more than %d devices up to here", CLUSTER_MAX_TOTAL);
     }
@@ -216,10 +218,10 @@ bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
     if (!own)
         return false;
     *own = *type;
-    if (group->memory > 0)
-        own->memory = group->memory;
+    if (group->nodes.memory > 0)
+        own->memory = group->nodes.memory;
     group->type = own;
-    group->memory = own->memory;
+    group->nodes.memory = own->memory;
     group->calibration = tables_calibration(tables, type);
     return true;
 }
@@ -238,7 +240,7 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
             return error_set(err, ERROR_INPUT, "%s.device: unknown device '%s': see 'rehearse cost --list'",
                              group->place, group->device);
         /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
-        double share = cluster->inter_node.bandwidth / group->devices_per_node;
+        double share = cluster->inter_node.bandwidth / group->nodes.devices;
         group->inside =
             cluster_link_like(tables, "intra_node", type->link, group->intra_node.bandwidth, &cluster->arena);
         group->across =
@@ -253,10 +255,11 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
 static bool nodes_alike(const struct cluster_group *a, const struct cluster_group *b)
 {
     return strcmp(a->device, b->device) == 0 && a->speed == b->speed &&
-           a->devices_per_node == b->devices_per_node && a->memory == b->memory &&
+           a->nodes.devices == b->nodes.devices && a->nodes.memory == b->nodes.memory &&
            a->intra_node.bandwidth == b->intra_node.bandwidth &&
            a->intra_node.latency == b->intra_node.latency &&
-           a->intra_node.has_latency == b->intra_node.has_latency && a->nodes + b->nodes <= CLUSTER_MAX_NODES;
+           a->intra_node.has_latency == b->intra_node.has_latency &&
+           a->nodes.count + b->nodes.count <= CLUSTER_MAX_NODES;
 }
 
 void cluster_join_alike(struct cluster *cluster)
@@ -267,7 +270,7 @@ void cluster_join_alike(struct cluster *cluster)
         while (same < count && !nodes_alike(&cluster->groups[same], &cluster->groups[g]))
             same++;
         if (same < count)
-            cluster->groups[same].nodes += cluster->groups[g].nodes;
+            cluster->groups[same].nodes.count += cluster->groups[g].nodes.count;
         else
             cluster->groups[count++] = cluster->groups[g];
     }

@@ -33,11 +33,9 @@ struct cluster_link {
 };
 
 struct cluster_group {
-    const char *device; /* device type */
-    double speed;       /* relative; 0: not given */
-    int nodes;          /* at least 1 */
-    int devices_per_node;
-    int64_t memory; /* bytes per device; 0: not given, no limit */
+    const char *device;       /* device type */
+    double speed;             /* relative; 0: not given */
+    struct equal_nodes nodes; /* at least 1 */
     struct cluster_link intra_node;
     const char *place;                     /* "cluster.yaml:4:5: groups[1]", for messages about this group */
     const struct cluster_network *network; /* above its nodes; NULL: unknown */

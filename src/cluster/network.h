@@ -12,6 +12,11 @@
 
 #define CLUSTER_MAX_LEVELS 8
 
+struct equal_nodes {
+    int count, devices; /* nodes, and devices of each */
+    int64_t memory;     /* bytes of a device; 0: no limit */
+};
+
 struct cluster_level {
     int nodes;
     double oversubscription;

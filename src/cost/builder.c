@@ -179,16 +179,16 @@ static void add_adapter_products(struct builder *b, const struct linear *linear,
     int parts = b->software->adapter_in > 0.0 ? count_bits(with) : 1;
     int64_t rank = b->split->rank, width = adapted_width(linear, with), out = builder_cut(width, parts);
     b->work->adapters += (double)rank * ((double)linear->in * parts + (double)width);
-    struct kernel kernel = {.kind = KERNEL_GEMM, .name = "adapter", .repeats = parts, .batch = 1};
+    struct kernel kernel = {.kind = KERNEL_GEMM, .name = "adapter", .repeats = parts, .size.batch = 1};
     kernel.type = cost_type_bytes(b->split->type) < 2.0 ? COST_BF16 : b->split->type;
     const int64_t products[2][2] = {{linear->in, rank}, {rank, out}};
     for (int i = 0; i < 2; i++) {
         int64_t from = products[i][0], to = products[i][1];
-        kernel.m = linear->tokens, kernel.n = to, kernel.k = from;
+        kernel.size.m = linear->tokens, kernel.size.n = to, kernel.size.k = from;
         builder_forward(b, kernel);
-        kernel.n = from, kernel.k = to;
+        kernel.size.n = from, kernel.size.k = to;
         builder_backward(b, kernel);
-        kernel.m = from, kernel.n = to, kernel.k = linear->tokens;
+        kernel.size.m = from, kernel.size.n = to, kernel.size.k = linear->tokens;
         builder_backward(b, kernel);
     }
 }
@@ -227,18 +227,19 @@ void builder_linear(struct builder *b, struct linear linear)
     add_dequantize(b, &linear);
     add_low_rank(b, &linear);
     struct kernel kernel = {
-        .kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies, .end = b->end};
+        .kind = KERNEL_GEMM, .type = type, .name = linear.name, .size.batch = linear.copies, .end = b->end};
     if (linear.copies > 1 && b->split->expert_kernels == SWITCH_OFF)
-        kernel.batch = 1, kernel.repeats = (double)linear.copies;
+        kernel.size.batch = 1, kernel.repeats = (double)linear.copies;
     if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
     else if (cost_type_bytes(type) <= 1.0)
         kernel.rate = narrow_rate(b->split);
-    kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
+    kernel.size.m = linear.tokens, kernel.size.n = linear.out, kernel.size.k = linear.in;
     builder_forward(b, kernel);
-    kernel.n = linear.in, kernel.k = linear.out;
+    kernel.size.n = linear.in, kernel.size.k = linear.out;
     builder_backward(b, kernel);
-    kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens, kernel.weights = true;
+    kernel.size.m = linear.in, kernel.size.n = linear.out, kernel.size.k = linear.tokens,
+    kernel.weights = true;
     builder_backward(b, kernel);
     unsigned with = builder_adapted(b, linear.matrices);
     if (with && b->split->rank > 0)

@@ -62,8 +62,8 @@ static double memory_seconds(const struct problem *p, const struct cost_device *
            (1 - lost) * kept / p->l2_bandwidth;
 }
 
-static struct problem describe(const struct cost_device *device, enum cost_type type, int64_t batch,
-                               int64_t m, int64_t n, int64_t k)
+static struct problem describe(const struct cost_device *device, enum cost_type type,
+                               struct product_size size)
 {
     enum cost_type computed = cost_device_type(device, type);
     struct problem p = {
@@ -72,10 +72,10 @@ static struct problem describe(const struct cost_device *device, enum cost_type 
         .unit_peak = device->peak[computed] / device->units,
         .unit_bandwidth = device->bandwidth / device->units,
         .l2_bandwidth = L2_BANDWIDTH * device->bandwidth,
-        .batch = (double)batch,
-        .m = (double)m,
-        .n = (double)n,
-        .k = (double)k,
+        .batch = (double)size.batch,
+        .m = (double)size.m,
+        .n = (double)size.n,
+        .k = (double)size.k,
         .bytes = cost_type_bytes(type),
         .result_bytes = output_bytes(type),
     };
@@ -174,10 +174,9 @@ static struct gemm_time at_pace(const struct cost_device *device, struct gemm_ti
                               .memory_seconds = time.memory_seconds / device->pace};
 }
 
-struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, int64_t batch, int64_t m,
-                           int64_t n, int64_t k)
+struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, struct product_size size)
 {
-    const struct problem p = describe(device, type, batch, m, n, k);
+    const struct problem p = describe(device, type, size);
     struct gemm_time best = {.seconds = HUGE_VAL};
     for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
         try_tile(&p, &tiles[t], &best);

@@ -5,9 +5,8 @@
 #ifndef REHEARSE_COST_GEMM_H
 #define REHEARSE_COST_GEMM_H
 
+#include "core/unit/product_size.h"
 #include "devices/device.h"
-
-#include <stdint.h>
 
 struct gemm_time {
     double seconds;
@@ -18,7 +17,6 @@ struct gemm_time {
 /* Returns the time of `batch` products of m x k by k x n on one device, launch included. All sizes are at
  * least 1. A type that the device cannot multiply is computed in the next wider one that it can (bf16 on V100
  * in fp32, fp8 in bf16). */
-struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, int64_t batch, int64_t m,
-                           int64_t n, int64_t k);
+struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, struct product_size size);
 
 #endif

@@ -26,16 +26,17 @@ struct candidate {
 
 static uint64_t fold_of(const struct product *p)
 {
-    uint64_t key = random_mix((uint64_t)p->m + random_mix((uint64_t)p->n));
-    return random_mix(key + random_mix((uint64_t)p->k + random_mix((uint64_t)p->batch))) % FOLDS;
+    uint64_t key = random_mix((uint64_t)p->size.m + random_mix((uint64_t)p->size.n));
+    return random_mix(key + random_mix((uint64_t)p->size.k + random_mix((uint64_t)p->size.batch))) % FOLDS;
 }
 
 static bool is_omitted(const struct omission *omission, const struct product *p)
 {
     if (!omission)
         return false;
-    return omission->what == GEMM_LEAVE_ROWS ? fold_of(p) == fold_of(omission->of)
-                                             : p->n == omission->of->n || p->k == omission->of->k;
+    return omission->what == GEMM_LEAVE_ROWS
+               ? fold_of(p) == fold_of(omission->of)
+               : p->size.n == omission->of->size.n || p->size.k == omission->of->size.k;
 }
 
 /* Squared; where the three sizes alone are farther apart than `limit`, that much of it. */
@@ -132,10 +133,10 @@ static void estimate(struct gemm_near *near, const struct products *products, co
         near->log_ratio += near->weights[i] * ratios[i];
 }
 
-struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type, int64_t batch,
-                                int64_t m, int64_t n, int64_t k, struct gemm_near *near)
+struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type,
+                                struct product_size size, struct gemm_near *near)
 {
-    struct gemm_time time = gemm_time(device, type, batch, m, n, k);
+    struct gemm_time time = gemm_time(device, type, size);
     enum cost_type computed = cost_device_type(device, type);
     const struct products *products = products_of(device, computed);
     struct gemm_near room;
@@ -144,11 +145,11 @@ struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type
     if (!products)
         return time;
     float at[PRODUCT_AXES];
-    product_place(at, device->units, batch, m, n, k);
+    product_place(at, device->units, size);
     estimate(near, products, at, NULL);
     order_by_weight(near);
     double ratio = exp(near->log_ratio);
-    double peak = 2.0 * (double)batch * (double)m * (double)n * (double)k / device->peak[computed];
+    double peak = product_flops(&size) / device->peak[computed];
     time.matrix_seconds *= ratio;
     time.memory_seconds *= ratio;
     time.seconds = fmax(time.seconds * ratio, fmin(peak, time.seconds));

@@ -23,8 +23,8 @@ struct gemm_near {
 
 /* Returns gemm_time corrected by the neighbours of the shape; not faster than the device's peak. `near`, unless NULL,
  * receives them. */
-struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type, int64_t batch,
-                                int64_t m, int64_t n, int64_t k, struct gemm_near *near);
+struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type,
+                                struct product_size size, struct gemm_near *near);
 
 /* What is left out when the table is asked about its own rows. */
 enum gemm_left_out { GEMM_LEAVE_ROWS, GEMM_LEAVE_SIZES };

@@ -42,8 +42,8 @@ bool gemm_unseen_errors(const struct products *products, const char **donor, str
     guessed.gemm[products->type] = of->gemm[products->type];
     for (int i = 0; i < products->count; i++) {
         const struct product *p = &products->rows[i];
-        double formula = gemm_time(device, products->type, p->batch, p->m, p->n, p->k).seconds;
-        double seconds = gemm_time(&guessed, products->type, p->batch, p->m, p->n, p->k).seconds;
+        double formula = gemm_time(device, products->type, p->size).seconds;
+        double seconds = gemm_time(&guessed, products->type, p->size).seconds;
         errors[i] = seconds / (formula * exp((double)p->log_ratio)) - 1.0;
     }
     *unseen = error_score_of(errors, products->count);

@@ -30,13 +30,11 @@ static double peak_of(const struct cost_device *device, enum cost_type type)
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration)
 {
-    struct gemm_time gemm =
-        kernel->near
-            ? gemm_time_near(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k, NULL)
-            : gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
+    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL)
+                                         : gemm_time(device, kernel->type, kernel->size);
     bool narrow = cost_type_bytes(cost_device_type(device, kernel->type)) <= 1.0;
     /* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve */
-    bool odd = kernel->n % 8 != 0 || kernel->k % 8 != 0;
+    bool odd = kernel->size.n % 8 != 0 || kernel->size.k % 8 != 0;
     double rate = kernel->inner ? (odd ? calibration->bmm_odd : calibration->bmm)
                   : narrow      ? calibration->gemm_narrow
                                 : calibration->gemm;
@@ -44,15 +42,15 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
         rate *= kernel->rate;
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
-        double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+        double m = (double)kernel->size.m, n = (double)kernel->size.n, k = (double)kernel->size.k;
         double out = narrow ? 2.0 : cost_type_bytes(kernel->type);
-        bytes = (double)kernel->batch * (cost_type_bytes(kernel->type) * (m * k + k * n) + out * m * n);
+        bytes = (double)kernel->size.batch * (cost_type_bytes(kernel->type) * (m * k + k * n) + out * m * n);
     }
     /* the launch is not stretched: only the work is */
     double work = fmax(gemm.seconds - device->launch, 0.0) / rate;
     struct kernel_time time = {
         .seconds = device->launch + work,
-        .flops = 2.0 * (double)kernel->batch * (double)kernel->m * (double)kernel->n * (double)kernel->k,
+        .flops = product_flops(&kernel->size),
         .bytes = bytes,
     };
     time.bound = work < device->launch                       ? BOUND_LAUNCH
@@ -78,8 +76,9 @@ static bool has_flash3(const struct cost_device *device)
 static double longest_tile(const struct kernel *kernel, const struct cost_device *device, double unit_rate)
 {
     bool pairs = !kernel->backward && strcmp(device->generation, "blackwell") == 0;
-    double rows = fmin(FLASH3_ROWS * (pairs ? 2.0 : 1.0), (double)kernel->m);
-    return (kernel->backward ? 10.0 : 4.0) * rows * (double)kernel->n * (double)kernel->k / unit_rate;
+    double rows = fmin(FLASH3_ROWS * (pairs ? 2.0 : 1.0), (double)kernel->size.m);
+    return (kernel->backward ? 10.0 : 4.0) * rows * (double)kernel->size.n * (double)kernel->size.k /
+           unit_rate;
 }
 
 /* Products of queries and keys, and of scores and values: two forward, five backward (the scores again, and the
@@ -87,14 +86,15 @@ static double longest_tile(const struct kernel *kernel, const struct cost_device
 static struct kernel_time attention_kernel(const struct kernel *kernel, const struct cost_device *device,
                                            const struct calibration *calibration)
 {
-    double batch = (double)kernel->batch, m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+    double batch = (double)kernel->size.batch, m = (double)kernel->size.m, n = (double)kernel->size.n,
+           k = (double)kernel->size.k;
     bool newest = kernel->attention == ATTENTION_FLASH3 && has_flash3(device);
     double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
                    : kernel->backward ? calibration->flash2_backward
                                       : calibration->flash2_forward;
     if (newest && strcmp(device->capability, "sm_103") == 0)
         share *= FLASH3_ULTRA;
-    if (kernel->k < 128)
+    if (kernel->size.k < 128)
         share *= calibration->narrow_head;
     if (kernel->rate > 0.0)
         share *= kernel->rate;

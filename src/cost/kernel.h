@@ -5,6 +5,7 @@
 #ifndef REHEARSE_COST_KERNEL_H
 #define REHEARSE_COST_KERNEL_H
 
+#include "core/unit/product_size.h"
 #include "devices/calibration.h"
 #include "devices/device.h"
 #include "devices/software.h"
@@ -24,8 +25,8 @@ struct kernel {
     enum cost_type type; /* of the operands of products */
     const char *name;
     double repeats; /* number of runs */
-    int64_t batch, m, n,
-        k;       /* gemm. attention: batch = sequences x heads, m = queries, n = keys, k = width of a head */
+    struct product_size
+        size;    /* gemm. attention: batch = sequences x heads, m = queries, n = keys, k = width of a head */
     bool causal; /* attention: half of the scores are masked and skipped */
     bool backward; /* attention: the backward pass, five products instead of two */
     bool inner;    /* gemm: part of unfused attention */

@@ -33,8 +33,8 @@ void kernel_memo_free(struct kernel_memo *memo)
 
 static size_t place_of(const struct kernel *kernel)
 {
-    const uint64_t parts[] = {(uint64_t)kernel->batch, (uint64_t)kernel->m, (uint64_t)kernel->n,
-                              (uint64_t)kernel->k, (uint64_t)kernel->type};
+    const uint64_t parts[] = {(uint64_t)kernel->size.batch, (uint64_t)kernel->size.m,
+                              (uint64_t)kernel->size.n, (uint64_t)kernel->size.k, (uint64_t)kernel->type};
     uint64_t hash = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         hash = (hash ^ parts[i]) * UINT64_C(1099511628211);
@@ -46,9 +46,9 @@ static size_t place_of(const struct kernel *kernel)
 /* Compares all that a product's time depends on. */
 static bool same_product(const struct kernel *a, const struct kernel *b)
 {
-    return a->batch == b->batch && a->m == b->m && a->n == b->n && a->k == b->k && a->type == b->type &&
-           a->inner == b->inner && a->near == b->near && a->repeats == b->repeats && a->rate == b->rate &&
-           a->bytes == b->bytes;
+    return a->size.batch == b->size.batch && a->size.m == b->size.m && a->size.n == b->size.n &&
+           a->size.k == b->size.k && a->type == b->type && a->inner == b->inner && a->near == b->near &&
+           a->repeats == b->repeats && a->rate == b->rate && a->bytes == b->bytes;
 }
 
 struct kernel_time kernel_memo_time(struct kernel_memo *memo, const struct kernel *kernel)

@@ -231,8 +231,8 @@ void layer_release(struct layer_cost *layer)
 /* Bytes of the operands and the result of a product. */
 static double operand_bytes(const struct kernel *kernel)
 {
-    double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
-    return (double)kernel->batch * cost_type_bytes(kernel->type) * (m * k + k * n + m * n);
+    double m = (double)kernel->size.m, n = (double)kernel->size.n, k = (double)kernel->size.k;
+    return (double)kernel->size.batch * cost_type_bytes(kernel->type) * (m * k + k * n + m * n);
 }
 
 enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_device *device,
@@ -293,11 +293,12 @@ double layer_transfer_near(const struct fused_transfer *transfer, const struct c
         .devices = kind == COLLECTIVE_SEND ? 2 : devices,
         .inside = tables_link(options->tables, device->link),
     };
-    bool leaves = options->across && options->devices_per_node > 0 && devices > options->devices_per_node;
-    group.across = leaves ? options->across : NULL;
+    bool leaves = options->reach.across && options->reach.devices_per_node > 0 &&
+                  devices > options->reach.devices_per_node;
+    group.across = leaves ? options->reach.across : NULL;
     group.devices_per_node = !leaves                   ? group.devices
                              : kind == COLLECTIVE_SEND ? 1
-                                                       : options->devices_per_node;
+                                                       : options->reach.devices_per_node;
     if (!group.inside || group.devices <= 1 || transfer->bytes <= 0.0)
         return 0.0;
     struct collective_time time = options->no_neighbours

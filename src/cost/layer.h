@@ -7,6 +7,7 @@
 #include "cost/collective_near.h"
 #include "cost/derive/derive.h"
 #include "cost/derive/fuse.h"
+#include "cost/profile_devices.h"
 #include "devices/link.h"
 #include "devices/tables.h"
 #include "model/profile.h"
@@ -20,10 +21,10 @@ struct layer_options {
     bool no_tf32;       /* products of fp32 numbers in fp32, even where the device has tf32 */
     bool no_neighbours; /* products and collectives by the formula alone, without the nearest measured ones */
     bool is_first;      /* no input gradients are needed; for a profile: of its first layer */
-    int parameter_count;                     /* number of arguments that are parameters, listed */
-    const int *parameters;                   /* by index in `parameters`; NULL: derive_arguments' rule */
-    int devices_per_node;                    /* a larger collective spans nodes; 0: none does */
-    const struct cost_link *across;          /* between nodes */
+    int parameter_count;   /* number of arguments that are parameters, listed */
+    const int *parameters; /* by index in `parameters`; NULL: derive_arguments' rule */
+    struct profile_reach
+        reach; /* a collective over more than a node's devices spans nodes; 0 of them: none does */
     const struct tables *tables;             /* the user's; NULL: none */
     const struct custom_calls *custom_calls; /* the user's, count/custom_calls.h; NULL: none */
 };
@@ -87,9 +88,7 @@ struct layer_profile_options {
      * (count/xla_time.h); COUNT_XLA_FORK: the fork's estimate, three times as long backwards, without memory
      * (count/fork.h) */
     enum count_rules rules;
-    int microbatch_size;  /* samples in the files' batch; 0: not known */
-    int devices_per_node; /* all-reduce times inside a node for up to this many devices */
-    int nodes;            /* and across up to this many nodes; 0: none */
+    int microbatch_size; /* samples in the files' batch; 0: not known */
 };
 
 /* Makes a profile with a layer per file, named as the file without folder and ending. Files with equal text

@@ -217,9 +217,7 @@ static bool fill_profile(struct profile *profile, struct profile_job *m, int cou
     const struct profile_maker maker = {
         .profile = profile,
         .tables = m->options->layer.tables,
-        .across = m->options->layer.across,
-        .devices_per_node = m->options->devices_per_node,
-        .nodes = m->options->nodes,
+        .reach = m->options->layer.reach,
         .time_layer = time_layer,
         .context = m,
     };

@@ -174,9 +174,7 @@ static bool fill_profile(struct maker *m, const struct cost_device *const *devic
     const struct profile_maker maker = {
         .profile = profile,
         .tables = m->options->tables,
-        .across = tables_link(m->options->tables, m->options->across),
-        .devices_per_node = m->options->devices_per_node,
-        .nodes = m->options->nodes,
+        .reach = m->options->reach,
         .time_layer = time_layer,
         .context = m,
     };

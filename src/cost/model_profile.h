@@ -3,6 +3,7 @@
 #define REHEARSE_COST_MODEL_PROFILE_H
 
 #include "core/error.h"
+#include "cost/profile_devices.h"
 #include "cost/transformer.h"
 #include "devices/architecture.h"
 #include "devices/device.h"
@@ -17,9 +18,7 @@ struct model_options {
     int tensor; /* tensor parallel degree, within a node */
     enum recompute recompute;
     const struct software *software;
-    int devices_per_node;        /* all-reduce times inside a node for up to this many devices */
-    int nodes;                   /* and across up to this many nodes; 0: none */
-    const char *across;          /* the link between nodes, of data/links.yaml */
+    struct profile_reach reach;
     const struct tables *tables; /* the user's; NULL: none */
 };
 

@@ -67,8 +67,8 @@ bool profile_make_devices(const struct profile_maker *maker, const struct cost_d
             progress_tell("%s, %d of %d layers", devices[d]->name, i, profile->layer_count);
             maker->time_layer(maker->context, to, i, devices[d]);
         }
-        if (!profile_fill_allreduce(profile, to, tables_link(maker->tables, devices[d]->link), maker->across,
-                                    maker->devices_per_node, maker->nodes))
+        if (!profile_fill_allreduce(profile, to, tables_link(maker->tables, devices[d]->link),
+                                    maker->reach.across, maker->reach.devices_per_node, maker->reach.nodes))
             return false;
     }
     return profile->devices;

@@ -5,12 +5,17 @@
 #include "devices/tables.h"
 #include "model/profile.h"
 
-struct profile_maker {
-    struct profile *profile;        /* with its path and layers */
-    const struct tables *tables;    /* the user's; NULL: none */
-    const struct cost_link *across; /* between nodes; NULL: not known */
-    int devices_per_node;           /* all-reduce times inside a node for up to this many devices */
+/* How far a profile's all-reduce times go. */
+struct profile_reach {
+    int devices_per_node;           /* inside a node for up to this many devices */
     int nodes;                      /* and across up to this many nodes with one device of each; 0: none */
+    const struct cost_link *across; /* between nodes; NULL: not known */
+};
+
+struct profile_maker {
+    struct profile *profile;     /* with its path and layers */
+    const struct tables *tables; /* the user's; NULL: none */
+    struct profile_reach reach;
 
     /* Sets the forward and backward seconds of a layer. */
     void (*time_layer)(void *context, struct profile_device *to, int layer, const struct cost_device *device);

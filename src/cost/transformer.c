@@ -18,17 +18,14 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         .type = b->split->type,
         .name = "attention",
         .attention = attention,
-        .batch = batch,
-        .m = queries,
-        .n = keys,
-        .k = width,
+        .size = {batch, queries, keys, width},
         .causal = causal,
     };
     int64_t document = b->split->document;
     if (attention != ATTENTION_UNFUSED) {
         if (document > 0 && document < keys) {
-            kernel.batch = batch * builder_cut(queries, document);
-            kernel.m = kernel.n = document;
+            kernel.size.batch = batch * builder_cut(queries, document);
+            kernel.size.m = kernel.size.n = document;
         }
         kernel.rate = software->attention_forward;
         builder_forward(b, kernel);
@@ -39,16 +36,16 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         double scores = (double)batch * (double)queries * (double)keys;
         kernel.kind = KERNEL_GEMM, kernel.inner = true, kernel.causal = false;
         kernel.type = cost_type_bytes(kernel.type) <= 1.0 ? COST_BF16 : kernel.type;
-        kernel.name = "scores", kernel.n = keys, kernel.k = width;
+        kernel.name = "scores", kernel.size.n = keys, kernel.size.k = width;
         builder_forward(b, kernel);
         bool own = software->softmax_forward > 0.0; /* else Megatron-LM's fused softmax */
         builder_stream(b, "softmax", (own ? software->softmax_forward : 5.0) * scores,
                        (own ? software->softmax_backward : 7.0) * scores);
-        kernel.name = "context", kernel.n = width, kernel.k = keys;
+        kernel.name = "context", kernel.size.n = width, kernel.size.k = keys;
         builder_forward(b, kernel);
         kernel.repeats = 2.0; /* each has two gradients of its own size */
         builder_backward(b, kernel);
-        kernel.name = "scores", kernel.n = keys, kernel.k = width;
+        kernel.name = "scores", kernel.size.n = keys, kernel.size.k = width;
         builder_backward(b, kernel);
         b->work->activation_bytes += builder_piece(
             b, MODULE(CORE_ATTENTION), scores * (2.0 * b->width + (b->model->dropout ? 1.0 : 0.0)));

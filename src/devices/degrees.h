@@ -1,4 +1,4 @@
-/* The degrees by which a training job is split over devices. */
+/* How a training job is split over devices: by which degrees, and which layers a stage has. */
 #ifndef REHEARSE_DEVICES_DEGREES_H
 #define REHEARSE_DEVICES_DEGREES_H
 
@@ -8,6 +8,11 @@
  * `expert` sets; `pipeline` stages have other layers. */
 struct degrees {
     int tensor, context, expert, pipeline, data;
+};
+
+/* Neighbouring layers of a model: first to last, both inclusive. */
+struct layer_range {
+    int first, last;
 };
 
 #define DEGREES_ONE ((struct degrees){1, 1, 1, 1, 1})

@@ -49,15 +49,15 @@ int elastic_kit_nodes(const struct elastic_kit *kit)
 {
     int nodes = 0;
     for (int k = 0; k < kit->kind_count; k++)
-        nodes += kit->kinds[k].nodes;
+        nodes += kit->kinds[k].nodes.count;
     return nodes;
 }
 
 int elastic_kind_of(const struct elastic_kit *kit, int node)
 {
     int k = 0;
-    for (; k + 1 < kit->kind_count && node >= kit->kinds[k].nodes; k++)
-        node -= kit->kinds[k].nodes;
+    for (; k + 1 < kit->kind_count && node >= kit->kinds[k].nodes.count; k++)
+        node -= kit->kinds[k].nodes.count;
     return k;
 }
 

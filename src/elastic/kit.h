@@ -31,6 +31,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "devices/degrees.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -44,8 +45,7 @@
 /* Nodes that are alike. Nodes of the cluster are numbered kind by kind, as in its file. */
 struct elastic_kind {
     const char *name; /* device type */
-    int nodes, per_node;
-    int64_t memory; /* bytes of a device; 0: no limit */
+    struct equal_nodes nodes;
     double inside,
         across;     /* bytes/s of one device in one direction, within its node and to another; 0: unknown */
     double latency; /* seconds of a message to another node */
@@ -60,9 +60,9 @@ struct elastic_line {
 
 /* One device of a shape: its shard of some layers, of `ways` equal ones. */
 struct elastic_slot {
-    int position;                /* node of the shape, 0 to nodes - 1 */
-    int device;                  /* of that node */
-    int first_layer, last_layer; /* inclusive */
+    int position; /* node of the shape, 0 to nodes - 1 */
+    int device;   /* of that node */
+    struct layer_range layers;
     int shard, ways;
     /* the same in the kit's cells: segments first to last, inclusive, units from to until, exclusive */
     int first, last, from, until;

@@ -89,7 +89,7 @@ static bool best_widths(const struct hybrid *h, int least, int nodes, int *width
 
 static int replicas_of_node(const struct elastic_maker *maker, const struct plan_stage *stage)
 {
-    return maker->plan->types[stage->type].per_node / (stage->degrees.tensor * stage->degrees.context);
+    return maker->plan->types[stage->type].nodes.devices / (stage->degrees.tensor * stage->degrees.context);
 }
 
 /* Takes the pipeline as a hybrid if its stages have whole nodes of replicas, and at least one stage has

@@ -20,10 +20,8 @@ static bool take_cluster(struct elastic_maker *maker, const struct cluster *clus
         kit->kinds[g] = (struct elastic_kind){
             .name = arena_string(&kit->arena, group->device),
             .nodes = group->nodes,
-            .per_node = group->devices_per_node,
-            .memory = group->memory,
             .inside = group->intra_node.bandwidth,
-            .across = cluster->inter_node.bandwidth / group->devices_per_node,
+            .across = cluster->inter_node.bandwidth / group->nodes.devices,
             .latency = cluster->inter_node.latency,
         };
         if (!kit->kinds[g].name)

@@ -16,7 +16,7 @@ static double across_of(const struct plan *plan, const struct plan_device_type *
         return 0;
     const struct plan_link *link = &plan->links[type->across];
     double bandwidth = isfinite(link->bandwidth) ? link->bandwidth : 0;
-    return strcmp(link->name, "inter_node") == 0 ? bandwidth / type->per_node : bandwidth;
+    return strcmp(link->name, "inter_node") == 0 ? bandwidth / type->nodes.devices : bandwidth;
 }
 
 static bool take_types(struct elastic_maker *maker, struct error *err)
@@ -28,14 +28,12 @@ static bool take_types(struct elastic_maker *maker, struct error *err)
                          ELASTIC_MAX_KINDS, plan->type_count);
     kit->kind_count = plan->type_count;
     for (int t = 0; t < plan->type_count; t++) {
-        if (plan->types[t].per_node < 1)
+        if (plan->types[t].nodes.devices < 1)
             return error_set(err, ERROR_INPUT, "%s: expected the devices of a node of '%s'", plan->path,
                              plan->types[t].name);
         kit->kinds[t] = (struct elastic_kind){
             .name = arena_string(&kit->arena, plan->types[t].name),
             .nodes = plan->types[t].nodes,
-            .per_node = plan->types[t].per_node,
-            .memory = plan->types[t].memory,
         };
         if (!kit->kinds[t].name)
             return error_memory(err);
@@ -55,7 +53,7 @@ static void match_types(struct elastic_maker *maker)
         maker->kind_of[t] = -1;
         for (int k = 0; k < kit->kind_count && maker->kind_of[t] < 0; k++)
             if (!taken[k] && strcmp(kit->kinds[k].name, type->name) == 0 &&
-                kit->kinds[k].per_node == type->per_node)
+                kit->kinds[k].nodes.devices == type->nodes.devices)
                 maker->kind_of[t] = k;
         if (maker->kind_of[t] < 0)
             continue;
@@ -67,8 +65,8 @@ static void match_types(struct elastic_maker *maker)
             kind->inside = plan->links[type->inside].bandwidth;
         if (!(kind->latency > 0) && type->across >= 0 && isfinite(plan->links[type->across].latency))
             kind->latency = plan->links[type->across].latency;
-        if (kind->memory == 0)
-            kind->memory = type->memory;
+        if (kind->nodes.memory == 0)
+            kind->nodes.memory = type->nodes.memory;
     }
 }
 
@@ -146,11 +144,11 @@ static bool check_pipeline(const struct elastic_maker *maker, const struct plan_
         const struct plan_stage *stage = &pipeline->stages[s];
         if (!check_stage(maker, stage, err))
             return false;
-        if (stage->first_layer != next || stage->last_layer < next)
+        if (stage->layers.first != next || stage->layers.last < next)
             return error_set(err, ERROR_INPUT,
                              "%s:%d: expected a stage from layer %d on, found layers %d to %d",
-                             maker->plan->path, stage->line, next, stage->first_layer, stage->last_layer);
-        next = stage->last_layer + 1;
+                             maker->plan->path, stage->line, next, stage->layers.first, stage->layers.last);
+        next = stage->layers.last + 1;
         devices += (int64_t)plan_stage_devices(stage) * pipeline->copies;
     }
     if (pipeline->copies < 1 || devices > PLAN_MAX_DEVICES)
@@ -173,7 +171,7 @@ static bool take_cuts(struct elastic_maker *maker, const struct plan_pipeline *p
     for (int s = 0; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
         bytes += device_state(maker, pipeline, stage) * elastic_ways(maker, stage, together);
-        struct elastic_cut cut = {stage->last_layer + 1, bytes};
+        struct elastic_cut cut = {stage->layers.last + 1, bytes};
         if (!VECTOR_ADD(maker->cuts, maker->cut_count, maker->cut_capacity, cut))
             return error_memory(err);
     }
@@ -265,10 +263,10 @@ static bool each_alone(const struct elastic_maker *maker, struct elastic_member 
             if (pipeline->stages[s].chunk == 0)
                 own[pipeline->stages[s].type] += (int64_t)plan_stage_devices(&pipeline->stages[s]) * together;
         for (int t = 0; t < plan->type_count; t++) {
-            int per_node = plan->types[t].per_node > 0 ? plan->types[t].per_node : 1;
+            int per_node = plan->types[t].nodes.devices > 0 ? plan->types[t].nodes.devices : 1;
             int64_t instances = (pipeline->copies + together - 1) / together;
             devices[t] += instances * ((own[t] + per_node - 1) / per_node);
-            fits &= plan->types[t].nodes == 0 || devices[t] <= plan->types[t].nodes;
+            fits &= plan->types[t].nodes.count == 0 || devices[t] <= plan->types[t].nodes.count;
         }
     }
     return fits;
@@ -302,8 +300,8 @@ static const struct plan_stage *short_of_room(const struct plan *plan, double *n
         for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[s];
             int64_t over = sharded_over(plan, &plan->pipelines[p], stage);
-            *memory =
-                (double)plan->types[stage->type].memory * (isfinite(plan->headroom) ? 1 - plan->headroom : 1);
+            *memory = (double)plan->types[stage->type].nodes.memory *
+                      (isfinite(plan->headroom) ? 1 - plan->headroom : 1);
             *needed = stage->bytes.total + stage->bytes.optimizer * (double)(over - 1);
             if (over >= 2 && *memory > 0 && *needed > *memory)
                 return stage;
@@ -336,7 +334,7 @@ static bool has_room(struct elastic_maker *maker, bool *room, struct error *err)
     error_set(&maker->small, ERROR_INFEASIBLE,
               "%s: with all optimizer states in each pipeline, a device of layers %d to %d needs %s, "
               "of which %s may be used; " ELASTIC_PLAN_COPIES,
-              plan->path, stage->first_layer, stage->last_layer, all, have);
+              plan->path, stage->layers.first, stage->layers.last, all, have);
     return true;
 }
 
@@ -367,7 +365,7 @@ static bool same_model(struct elastic_maker *maker, struct error *err)
     struct elastic_kit *kit = maker->kit;
     const struct plan *plan = maker->plan;
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
-    int layers = pipeline->stages[pipeline->stage_count - 1].last_layer + 1;
+    int layers = pipeline->stages[pipeline->stage_count - 1].layers.last + 1;
     if (kit->layer_count > 0 && kit->layer_count != layers)
         return error_set(err, ERROR_INPUT,
                          "%s: a plan of %d layers, but another has %d: all must be of one model", plan->path,
@@ -388,7 +386,7 @@ static bool has_kinds(struct elastic_maker *maker)
             if (maker->kind_of[type] >= 0)
                 continue;
             error_set(&maker->small, ERROR_INFEASIBLE, "%s: the cluster has no nodes of %d x '%s'",
-                      plan->path, plan->types[type].per_node, plan->types[type].name);
+                      plan->path, plan->types[type].nodes.devices, plan->types[type].name);
             return false;
         }
     return true;

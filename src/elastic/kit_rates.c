@@ -18,9 +18,9 @@ static void take_nodes(const struct elastic_kit *kit, int count, int *live)
 {
     int64_t left = elastic_kit_nodes(kit), wanted = count;
     for (int k = 0; k < kit->kind_count; k++) {
-        int64_t share = left > 0 ? (wanted * kit->kinds[k].nodes + left - 1) / left : 0;
+        int64_t share = left > 0 ? (wanted * kit->kinds[k].nodes.count + left - 1) / left : 0;
         live[k] = (int)(share < wanted ? share : wanted);
-        left -= kit->kinds[k].nodes;
+        left -= kit->kinds[k].nodes.count;
         wanted -= live[k];
     }
 }
@@ -66,7 +66,7 @@ bool elastic_copy_seconds(const struct elastic_kit *kit, double *seconds, double
     double answered = 0, all = 0;
     *seconds = *checkpoints = 0;
     for (int k = 0; k < kit->kind_count; k++)
-        nodes[k] = kit->kinds[k].nodes;
+        nodes[k] = kit->kinds[k].nodes.count;
     if (!elastic_instances(&set, kit, nodes, 0, err))
         return false;
     bool ok = elastic_state_start(&state, kit, &set, err);
@@ -76,10 +76,10 @@ bool elastic_copy_seconds(const struct elastic_kit *kit, double *seconds, double
     }
     for (int i = 0; ok && i < count; i++) {
         all += losses[i].nodes;
-        if (losses[i].checkpoint)
+        if (losses[i].outcome.checkpoint)
             continue;
         answered += losses[i].nodes;
-        *seconds += losses[i].nodes * losses[i].seconds;
+        *seconds += losses[i].nodes * losses[i].outcome.seconds;
     }
     if (ok && all > 0) {
         *checkpoints = 1 - answered / all;

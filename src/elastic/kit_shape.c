@@ -40,7 +40,7 @@ static void open_node(struct layout *layout, int kind)
 
 static int left_in(const struct layout *layout, int kind)
 {
-    return layout->nodes[kind] == 0 ? 0 : layout->maker->kit->kinds[kind].per_node - layout->used[kind];
+    return layout->nodes[kind] == 0 ? 0 : layout->maker->kit->kinds[kind].nodes.devices - layout->used[kind];
 }
 
 static void add_slot(struct layout *layout, const struct plan_stage *stage, int copies, int rank,
@@ -54,8 +54,7 @@ static void add_slot(struct layout *layout, const struct plan_stage *stage, int 
     *slot = (struct elastic_slot){
         .position = place->kind * ELASTIC_MAX_NODES + place->node,
         .device = place->device,
-        .first_layer = stage->first_layer,
-        .last_layer = stage->last_layer,
+        .layers = stage->layers,
         .shard = rank % ways,
         .ways = ways,
     };
@@ -73,7 +72,7 @@ static void place_column(struct layout *layout, const struct elastic_member *mem
 {
     const struct plan_stage *stage = &member->pipeline->stages[column];
     int kind = layout->maker->kind_of[stage->type], devices = plan_stage_devices(stage);
-    int per_node = layout->maker->kit->kinds[kind].per_node;
+    int per_node = layout->maker->kit->kinds[kind].nodes.devices;
     layout->pure &= left_in(layout, kind) == 0;
     for (int copy = 0; copy < member->copies && layout->fits; copy++) {
         if (left_in(layout, kind) < (devices < per_node ? devices : per_node)) {
@@ -114,7 +113,7 @@ static void place_planned(struct layout *layout, const struct plan_pipeline *pip
             slot += (size_t)plan_stage_devices(&pipeline->stages[same++]);
         if (same == s)
             open_node(layout, kind);
-        layout->used[kind] = layout->maker->kit->kinds[kind].per_node;
+        layout->used[kind] = layout->maker->kit->kinds[kind].nodes.devices;
         layout->pure &= devices == layout->used[kind];
         struct placed place = {kind, layout->nodes[kind] - 1, stage->runs[0].first};
         if (same < s && layout->slots)
@@ -380,8 +379,8 @@ bool elastic_make_cells(struct elastic_kit *kit, struct error *err)
         struct elastic_shape *shape = &kit->shapes[i];
         for (int s = 0; s < shape->slot_count; s++) {
             struct elastic_slot *slot = &shape->slots[s];
-            slot->first = segment_at(kit, slot->first_layer);
-            slot->last = segment_at(kit, slot->last_layer + 1) - 1;
+            slot->first = segment_at(kit, slot->layers.first);
+            slot->last = segment_at(kit, slot->layers.last + 1) - 1;
             slot->from = kit->units / slot->ways * slot->shard;
             slot->until = slot->from + kit->units / slot->ways;
         }

@@ -91,9 +91,9 @@ double elastic_rate_nodes(void *rate, int nodes)
     struct error error;
     double seconds;
     for (int k = 0; k < kit->kind_count; k++) {
-        live[k] = all > 0 ? (int)((int64_t)kit->kinds[k].nodes * left / all) : 0;
+        live[k] = all > 0 ? (int)((int64_t)kit->kinds[k].nodes.count * left / all) : 0;
         left -= live[k];
-        all -= kit->kinds[k].nodes;
+        all -= kit->kinds[k].nodes.count;
     }
     return elastic_rate_seconds(rate, live, &seconds, &error) && isfinite(seconds) ? seconds : 0;
 }

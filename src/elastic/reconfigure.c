@@ -42,7 +42,7 @@ bool elastic_state_start(struct elastic_state *state, const struct elastic_kit *
     bool ok = state->owner && state->instances ? true : error_memory(err);
     for (int k = 0; k < kit->kind_count; k++) {
         next[k] = nodes;
-        nodes += kit->kinds[k].nodes;
+        nodes += kit->kinds[k].nodes.count;
     }
     for (int n = 0; ok && n < state->node_count; n++)
         state->owner[n] = ELASTIC_SPARE;

@@ -70,19 +70,27 @@ struct elastic_copy {
     double bytes;
 };
 
+/* What a change does and costs. */
+struct elastic_outcome {
+    int replaced, reinstantiated, borrowed, merged, added; /* how often */
+    bool checkpoint;                                       /* a checkpoint must be loaded */
+    double bytes_across;                                   /* copied between nodes */
+    double seconds;                                        /* of all copies; of a checkpoint NAN */
+    double iteration;                                      /* seconds of an iteration afterwards */
+};
+
 struct elastic_transition {
     struct elastic_state after;
-    struct text steps;                                     /* one line for each thing that was done */
-    int replaced, reinstantiated, borrowed, merged, added; /* how often */
-    struct text missing;                                   /* "7-9, 12": layers without a copy; empty: none */
-    bool checkpoint;             /* a checkpoint must be loaded; copies are empty then */
-    const char *reason;          /* of the checkpoint; NULL: none is needed */
-    struct elastic_copy *copies; /* malloc'ed */
+    struct text steps;              /* one line for each thing that was done */
+    struct elastic_outcome outcome; /* with a checkpoint, copies are empty */
+    struct text missing;            /* "7-9, 12": layers without a copy; empty: none */
+    const char *reason;             /* of the checkpoint; NULL: none is needed */
+    struct elastic_copy *copies;    /* malloc'ed */
     int copy_count;
-    double bytes_across, bytes_inside; /* copied between nodes, and within */
-    double seconds, bound;             /* of the copies; of a checkpoint NAN */
-    double before, iteration;          /* seconds of an iteration before and after */
-    int kept;                          /* copies of the rarest layer afterwards */
+    double bytes_inside; /* copied within nodes */
+    double bound;        /* of the seconds of the copies; of a checkpoint NAN */
+    double before;       /* seconds of an iteration */
+    int kept;            /* copies of the rarest layer afterwards */
 };
 
 /* Puts a set of instances on the cluster's nodes in order. On success the caller releases *state. */
@@ -106,9 +114,7 @@ struct elastic_loss {
     int node, nodes; /* an example, and how many there are */
     int shape;       /* of its instance; -1: spares */
     int position;
-    bool checkpoint;
-    int added, replaced, reinstantiated, borrowed, merged;
-    double bytes, seconds, iteration; /* copied between nodes; of the copies; afterwards */
+    struct elastic_outcome outcome;
 };
 
 /* Every single loss. *losses is malloc'ed. */

@@ -210,7 +210,7 @@ static void choose_source(struct copying *c, struct need *need)
     } else {
         c->load_out[need->source] += across_seconds(c, need, need->source);
         c->load_in[need->device] += across_seconds(c, need, need->device);
-        c->out->bytes_across += bytes;
+        c->out->outcome.bytes_across += bytes;
     }
 }
 
@@ -285,11 +285,11 @@ static void set_times(struct copying *c, double bound, int devices)
     double latency = 0;
     for (int k = 0; k < c->from->kit->kind_count; k++)
         latency = fmax(latency, c->from->kit->kinds[k].latency);
-    if (c->out->bytes_across > 0) {
+    if (c->out->outcome.bytes_across > 0) {
         seconds += latency;
         bound += latency;
     }
-    c->out->seconds = seconds;
+    c->out->outcome.seconds = seconds;
     c->out->bound = bound;
 }
 
@@ -356,7 +356,8 @@ bool elastic_copy_state(const struct elastic_state *from, struct elastic_transit
 {
     struct copying c = {.from = from, .out = out};
     for (int k = 0; k < from->kit->kind_count; k++)
-        c.per_node = from->kit->kinds[k].per_node > c.per_node ? from->kit->kinds[k].per_node : c.per_node;
+        c.per_node =
+            from->kit->kinds[k].nodes.devices > c.per_node ? from->kit->kinds[k].nodes.devices : c.per_node;
     int devices = from->node_count * c.per_node;
     c.positions = elastic_positions(from);
     c.new_positions = elastic_positions(&out->after);

@@ -186,7 +186,7 @@ static bool replace(struct elastic_crews *crews, struct elastic_crew *crew)
             enlist(crews, crew, node);
             step(crews, crew, "replaces a lost node by spare node %d", node);
         }
-    crews->out->replaced++;
+    crews->out->outcome.replaced++;
     return true;
 }
 
@@ -251,7 +251,7 @@ static bool borrow(struct elastic_crews *crews, struct elastic_crew *crew)
                     return false;
                 node = give(kit, lender, k);
                 step(crews, crew, "borrows node %d from instance %d", node, lender->origin);
-                crews->out->borrowed++;
+                crews->out->outcome.borrowed++;
             } else
                 step(crews, crew, "takes spare node %d", node);
             enlist(crews, crew, node);
@@ -304,7 +304,7 @@ static void merge(struct elastic_crews *crews)
             continue;
         if (open) {
             step(crews, crew, "is merged into instance %d", open->origin);
-            crews->out->merged++;
+            crews->out->outcome.merged++;
             join(crews, open, crew);
         } else
             open = crew;
@@ -319,7 +319,7 @@ static void merge(struct elastic_crews *crews)
         return;
     }
     step(crews, open, "is merged into instance %d", host->origin);
-    crews->out->merged++;
+    crews->out->outcome.merged++;
     join(crews, host, open);
 }
 
@@ -346,7 +346,7 @@ static void note_shapes(struct elastic_crews *crews)
             continue;
         step(crews, crew, "is reinstantiated from %s to %s",
              kit->shapes[crews->from->instances[crew->origin].shape].name, kit->shapes[shape].name);
-        crews->out->reinstantiated++;
+        crews->out->outcome.reinstantiated++;
     }
 }
 
@@ -444,7 +444,7 @@ static bool add_instances(struct elastic_crews *crews, struct error *err)
             for (int n = 0; n < kit->shapes[shape].need[k]; n++)
                 enlist(crews, crew, take_spare(crews, k));
         step(crews, crew, "a new instance takes %s", kit->shapes[shape].name);
-        crews->out->added++;
+        crews->out->outcome.added++;
     }
     return true;
 }
@@ -528,7 +528,7 @@ bool elastic_fastest_crews(struct elastic_crews *crews, int faults, struct error
                 }
             if (ok)
                 step(crews, &crews->crews[crews->count - 1], "a new instance takes %s", kit->shapes[t].name);
-            crews->out->added++;
+            crews->out->outcome.added++;
         }
     elastic_set_release(&set);
     return ok && crews->failed ? error_memory(err) : ok;

@@ -51,12 +51,12 @@ static void need_checkpoint(struct elastic_transition *out, const struct elastic
         out->reason = "some layers have no copy left";
     if (!out->reason)
         return;
-    out->checkpoint = true;
+    out->outcome.checkpoint = true;
     free(out->copies);
     out->copies = NULL;
     out->copy_count = 0;
-    out->bytes_across = out->bytes_inside = 0;
-    out->seconds = out->bound = NAN;
+    out->outcome.bytes_across = out->bytes_inside = 0;
+    out->outcome.seconds = out->bound = NAN;
 }
 
 bool elastic_reconfigure(struct elastic_transition *out, const struct elastic_state *from,
@@ -68,7 +68,7 @@ bool elastic_reconfigure(struct elastic_transition *out, const struct elastic_st
               (change->method == ELASTIC_FASTEST ? elastic_fastest_crews(&crews, change->faults, err)
                                                  : elastic_repair_crews(&crews, err)) &&
               elastic_seat_crews(&crews, err) && elastic_copy_state(from, out, err) &&
-              seconds_of(from, &out->before, err) && seconds_of(&out->after, &out->iteration, err);
+              seconds_of(from, &out->before, err) && seconds_of(&out->after, &out->outcome.iteration, err);
     elastic_crews_release(&crews);
     if (ok) {
         bool lost = false, moved = out->copy_count > 0;
@@ -94,19 +94,11 @@ static bool lose_one(const struct elastic_state *state, const struct elastic_cha
     if (!elastic_reconfigure(&transition, state, change, err)) {
         if (err->kind != ERROR_INFEASIBLE)
             return false;
-        loss->checkpoint = true;
-        loss->seconds = loss->iteration = INFINITY;
+        loss->outcome.checkpoint = true;
+        loss->outcome.seconds = loss->outcome.iteration = INFINITY;
         return true;
     }
-    loss->checkpoint = transition.checkpoint;
-    loss->added = transition.added;
-    loss->replaced = transition.replaced;
-    loss->reinstantiated = transition.reinstantiated;
-    loss->borrowed = transition.borrowed;
-    loss->merged = transition.merged;
-    loss->bytes = transition.bytes_across;
-    loss->seconds = transition.seconds;
-    loss->iteration = transition.iteration;
+    loss->outcome = transition.outcome;
     elastic_transition_release(&transition);
     return true;
 }

@@ -27,7 +27,7 @@ static double time_of_model(const struct plan_group *group, int layers)
     double seconds = 0;
     for (int i = 0; i < layers; i++)
         seconds += group->forward[i] + group->backward[i];
-    return seconds / group->devices_per_node;
+    return seconds / group->nodes.devices;
 }
 
 static void sort_groups(struct mixes *mixes)
@@ -43,14 +43,14 @@ static void sort_groups(struct mixes *mixes)
     }
     for (int k = problem->group_count - 1, after = 0; k >= 0; k--) {
         mixes->after[k] = after;
-        after += problem->groups[mixes->order[k]].nodes;
+        after += problem->groups[mixes->order[k]].nodes.count;
     }
 }
 
 /* Of `left` nodes, how many the group order[k] can give, and must where all behind it give what they have. */
 static int max_of(const struct mixes *mixes, int k, int left)
 {
-    int nodes = mixes->problem->groups[mixes->order[k]].nodes;
+    int nodes = mixes->problem->groups[mixes->order[k]].nodes.count;
     return nodes < left ? nodes : left;
 }
 
@@ -127,7 +127,7 @@ static void try_mixes(struct kind_mixture *mixing, int k, int left)
     }
     int group = mixes->order[k];
     for (int nodes = max_of(mixes, k, left); nodes >= min_of(mixes, k, left) && !stop_wanted(); nodes--) {
-        mixing->mix.groups[group].nodes = nodes;
+        mixing->mix.groups[group].nodes.count = nodes;
         try_mixes(mixing, k + 1, left - nodes);
     }
 }
@@ -157,9 +157,9 @@ static bool keep_fewer(struct plan_template *more, const struct plan_template *f
     more->plan = fewer->plan;
     more->plan.stages = stages;
     int group = 0;
-    while (more->problem.groups[group].nodes == whole->groups[group].nodes)
+    while (more->problem.groups[group].nodes.count == whole->groups[group].nodes.count)
         group++;
-    more->problem.groups[group].nodes++;
+    more->problem.groups[group].nodes.count++;
     if (!pipeline_assign_nodes(&more->problem, &more->plan, err))
         return false;
     prove(&more->plan, bound);

@@ -6,24 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct interval interval_of(const struct estimate *estimate, double seconds)
+struct plan_interval interval_of(const struct estimate *estimate, double seconds)
 {
-    return (struct interval){
+    return (struct plan_interval){
         .low = seconds * estimate->low,
         .high = seconds * estimate->high,
         .extrapolates = estimate->extrapolates,
     };
 }
 
-bool interval_holds(const struct interval *interval, double seconds)
+bool interval_holds(const struct plan_interval *interval, double seconds)
 {
     return seconds >= interval->low && seconds <= interval->high;
 }
 
 const struct field interval_fields[INTERVAL_FIELDS] = {
-    FIELD_OUT(struct interval, "low", low, FIELD_DOUBLE),
-    FIELD_OUT(struct interval, "high", high, FIELD_DOUBLE),
-    FIELD_OUT(struct interval, "extrapolates", extrapolates, FIELD_FLAG),
+    FIELD_OUT(struct plan_interval, "low", low, FIELD_DOUBLE),
+    FIELD_OUT(struct plan_interval, "high", high, FIELD_DOUBLE),
+    FIELD_OUT(struct plan_interval, "extrapolates", extrapolates, FIELD_FLAG),
 };
 
 #define DIFFERENCES 3 /* of a plan */

@@ -7,16 +7,11 @@
 #include "evidence/neighbours.h"
 #include "plan/plan.h"
 
-struct interval {
-    double low, high;  /* seconds: the 80 % interval of the measured time */
-    bool extrapolates; /* no similar published run */
-};
-
 /* Returns the interval of a job whose predicted time is `seconds`. */
-struct interval interval_of(const struct estimate *estimate, double seconds);
+struct plan_interval interval_of(const struct estimate *estimate, double seconds);
 
 /* Returns whether a measured time lies inside. */
-bool interval_holds(const struct interval *interval, double seconds);
+bool interval_holds(const struct plan_interval *interval, double seconds);
 
 #define INTERVAL_FIELDS 3
 extern const struct field interval_fields[INTERVAL_FIELDS];

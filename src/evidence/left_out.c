@@ -30,8 +30,8 @@ static bool is_scored(const struct run *run)
 struct leaving {
     const struct validation *validation;
     enum run_part part;
-    struct interval *intervals; /* of the validation's runs */
-    double *errors;             /* likewise */
+    struct plan_interval *intervals; /* of the validation's runs */
+    double *errors;                  /* likewise */
 };
 
 static struct left_out score(const struct leaving *leaving, const char *name)
@@ -42,7 +42,7 @@ static struct left_out score(const struct leaving *leaving, const char *name)
     int count = 0;
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
-        const struct interval *interval = &leaving->intervals[i];
+        const struct plan_interval *interval = &leaving->intervals[i];
         if (!is_scored(run) || (name && strcmp(run_part_of(run, leaving->part), name) != 0))
             continue;
         values[count++] = interval->high / interval->low;

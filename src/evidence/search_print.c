@@ -52,7 +52,7 @@ static void print_head(const struct job_search_report *report, struct text *out)
 {
     const struct job_choice *plan = &report->answer.search->plans[0];
     const struct job *job = &plan->job;
-    struct interval interval = interval_of(&report->estimate, plan->time.seconds);
+    struct plan_interval interval = interval_of(&report->estimate, plan->time.seconds);
     struct unit_texts texts = {0};
     double factor = report->no_neighbours ? 1.0 : report->estimate.factor;
     double seconds = factor * plan->time.seconds, tokens = (double)job->batch * (double)job->sequence;

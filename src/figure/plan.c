@@ -170,10 +170,10 @@ static void describe_stage(const struct plan *plan, int p, const struct plan_sta
         snprintf(copies, sizeof copies, "pipeline %d: ", p);
     if (plan->pipelines[p].copies > 1)
         snprintf(copies + strlen(copies), sizeof copies - strlen(copies), "%d x ", plan->pipelines[p].copies);
-    if (stage->first_layer == stage->last_layer)
-        snprintf(layers, sizeof layers, "layer %d", stage->first_layer);
+    if (stage->layers.first == stage->layers.last)
+        snprintf(layers, sizeof layers, "layer %d", stage->layers.first);
     else
-        snprintf(layers, sizeof layers, "layers %d-%d", stage->first_layer, stage->last_layer);
+        snprintf(layers, sizeof layers, "layers %d-%d", stage->layers.first, stage->layers.last);
     snprintf(row->label, sizeof row->label, "%s%d x %.60s, %s", copies, plan_stage_devices(stage),
              plan->types[stage->type].name, layers);
 }

@@ -50,10 +50,10 @@ static bool check_stage(const struct launch_subject *of, int p, int s, struct er
         return error_set(err, ERROR_INFEASIBLE,
                          "Oobleck copies whole pipelines, not stages: stage %d has data parallel %d", s,
                          stage->degrees.data);
-    if (type->per_node > 0 && stage->degrees.tensor > type->per_node)
+    if (type->nodes.devices > 0 && stage->degrees.tensor > type->nodes.devices)
         return error_set(err, ERROR_INFEASIBLE,
                          "a stage of Oobleck's is on one node: tensor parallel %d, nodes of %d devices",
-                         stage->degrees.tensor, type->per_node);
+                         stage->degrees.tensor, type->nodes.devices);
     launch_blocks(of, stage, &begin, &end);
     return begin < end || error_set(err, ERROR_INFEASIBLE, "stage %d has no block, which Oobleck refuses", s);
 }
@@ -236,7 +236,7 @@ static bool write_plan(const struct plan *plan, struct json *json, struct error 
     part.memory = plan->memory;
     part.bottleneck_pipeline = 0;
     part.bottleneck_stage = slowest_of(all);
-    type.nodes = 0;
+    type.nodes.count = 0;
     one.copies = 1;
     one.stages = calloc((size_t)all->stage_count, sizeof *one.stages);
     if (!one.stages)

@@ -109,12 +109,12 @@ struct job launch_outline(const struct plan *plan)
 
 void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last)
 {
-    *first = stage->first_layer;
-    *last = stage->last_layer + 1;
+    *first = stage->layers.first;
+    *last = stage->layers.last + 1;
     if (!of->is_job && !of->plan->software)
         return;
     *first = *first > 0 ? *first - 1 : 0;
-    *last -= 1 + (stage->last_layer + 1 == of->plan->layer_count);
+    *last -= 1 + (stage->layers.last + 1 == of->plan->layer_count);
 }
 
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err)

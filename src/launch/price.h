@@ -11,11 +11,10 @@ struct launch_price {
     struct job job;
     struct job_time time;
     struct job_memory memory;
-    double factor;    /* what known runs multiply the times by; 1: nothing */
-    double own;       /* the part of it of a run of the user's own; 1: none */
-    double low, high; /* the 80 % interval of the time, */
-    double wider;     /* which settings that are not modelled have multiplied and divided by that */
-    bool extrapolates;
+    double factor; /* what known runs multiply the times by; 1: nothing */
+    double own;    /* the part of it of a run of the user's own; 1: none */
+    struct plan_interval interval;
+    double wider; /* settings that are not modelled have multiplied and divided its ends by that */
     struct plan_nearest nearest;
     const struct job_choice *planned; /* NULL: not asked for, or none */
     const char *not_planned;          /* why there is none; NULL: not asked for */

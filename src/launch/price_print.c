@@ -175,13 +175,13 @@ static void print_fit(const struct launch_price *price, struct text *out)
     text_add(out, price->factor != 1.0 ? ")\n" : "");
     int kinds;
     launch_price_wider(price->options, &kinds);
-    text_format(out, "80 %% interval %s to %s", unit_text(&texts, price->low, UNIT_TIME),
-                unit_text(&texts, price->high, UNIT_TIME));
+    text_format(out, "80 %% interval %s to %s", unit_text(&texts, price->interval.low, UNIT_TIME),
+                unit_text(&texts, price->interval.high, UNIT_TIME));
     if (kinds > 0)
         text_format(out, " (wider by %.0f %% for %d kind%s of settings that %s not modelled)",
                     100 * (price->wider - 1), kinds, kinds > 1 ? "s" : "", kinds > 1 ? "are" : "is");
     text_format(out, "%s; %.1f %% of the devices' peak\n",
-                price->extrapolates ? " (extrapolated: no similar published run)" : "",
+                price->interval.extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);
     if (fits(price)) {
@@ -347,9 +347,9 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     write_job("as_it_stands", job, &price->time, &price->memory, json);
     json_open_flat(json, "interval", '{');
     json_number(json, "expected", price->factor * price->time.seconds);
-    json_number(json, "low", price->low);
-    json_number(json, "high", price->high);
-    json_bool(json, "extrapolates", price->extrapolates);
+    json_number(json, "low", price->interval.low);
+    json_number(json, "high", price->interval.high);
+    json_bool(json, "extrapolates", price->interval.extrapolates);
     plan_write_nearest(&price->nearest, json);
     json_close(json);
     json_number(json, "device_memory_bytes", (double)job->device->memory);

@@ -58,9 +58,9 @@ static const char *software_of(enum launch_format format)
 
 static bool stages_alike(const struct plan_stage *a, const struct plan_stage *b)
 {
-    return a->first_layer == b->first_layer && a->last_layer == b->last_layer && a->chunk == b->chunk &&
-           a->degrees.tensor == b->degrees.tensor && a->degrees.context == b->degrees.context &&
-           a->degrees.expert == b->degrees.expert;
+    const struct degrees *x = &a->degrees, *y = &b->degrees;
+    return a->layers.first == b->layers.first && a->layers.last == b->layers.last && a->chunk == b->chunk &&
+           x->tensor == y->tensor && x->context == y->context && x->expert == y->expert;
 }
 
 static bool pipelines_alike(const struct plan_pipeline *a, const struct plan_pipeline *b)
@@ -77,15 +77,13 @@ static bool check_pipeline(const struct runs *r, int index)
     const struct plan_stage *first = &pipeline->stages[0];
     for (int s = 1; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
-        if (stage->degrees.tensor != first->degrees.tensor)
+        int tensor = stage->degrees.tensor, firsts = first->degrees.tensor;
+        if (tensor != firsts)
             return error_set(r->err, ERROR_INFEASIBLE,
                              "%s has one tensor parallel degree in a run, and pipeline %d has %d on %s and "
                              "%d on %s: '--fix tp=%d' plans with one; '--emit pipelining' writes this one",
-                             software_of(r->format), index, first->degrees.tensor,
-                             r->plan->types[first->type].name, stage->degrees.tensor,
-                             r->plan->types[stage->type].name,
-                             first->degrees.tensor < stage->degrees.tensor ? first->degrees.tensor
-                                                                           : stage->degrees.tensor);
+                             software_of(r->format), index, firsts, r->plan->types[first->type].name, tensor,
+                             r->plan->types[stage->type].name, firsts < tensor ? firsts : tensor);
     }
     return true;
 }
@@ -180,14 +178,14 @@ static bool check_memory(const struct runs *r, const struct run *run, int number
             if (!(further > 0.0))
                 continue;
             *more = fmax(*more, further);
-            if (type->memory > 0 && stage->bytes.total + further > (double)type->memory) {
+            if (type->nodes.memory > 0 && stage->bytes.total + further > (double)type->nodes.memory) {
                 struct unit_texts texts = {0};
                 return error_set(r->err, ERROR_INFEASIBLE,
                                  "run %d of %d does not fit: the plan shards optimizer states over %.0f "
                                  "pipelines, %s only over this run's %d: a '%s' needs %s of %s",
                                  number + 1, r->run_count, all, software_of(r->format), run->copies,
                                  type->name, unit_text(&texts, stage->bytes.total + further, UNIT_BYTES),
-                                 unit_text(&texts, (double)type->memory, UNIT_BYTES));
+                                 unit_text(&texts, (double)type->nodes.memory, UNIT_BYTES));
             }
         }
     }
@@ -217,7 +215,7 @@ static bool make_job(struct runs *r, struct run *run)
     own->pipelines->stages = stages;
     own->type_count = own->pipeline_count = 1;
     own->global_batch = run->samples;
-    own->layer_count = first->stages[first->stage_count - 1].last_layer + 1;
+    own->layer_count = first->stages[first->stage_count - 1].layers.last + 1;
     if (!job_remake(&run->job, own, r->parts, r->err))
         return false;
     run->job.type = r->type;
@@ -237,8 +235,8 @@ static void add_ranks(const struct runs *r, const struct run *run, struct text *
                 const struct plan_device_type *on = &r->plan->types[type];
                 text_add(out, begun ? ", " : "");
                 text_format(out, "%d-%d on %s", from, until - 1, on->name);
-                if (on->nodes > 0)
-                    text_format(out, " (nodes of %d)", on->per_node);
+                if (on->nodes.count > 0)
+                    text_format(out, " (nodes of %d)", on->nodes.devices);
                 begun = true;
                 from = until;
             }

@@ -35,10 +35,10 @@ static const struct field interval_fields[] = {
 
 static const struct field product_fields[] = {
     FIELD(struct profile_product, type, FIELD_TEXT, 1, 1),
-    FIELD(struct profile_product, batch, FIELD_INT64, 1, MAX_SIZE),
-    FIELD(struct profile_product, m, FIELD_INT64, 1, MAX_SIZE),
-    FIELD(struct profile_product, n, FIELD_INT64, 1, MAX_SIZE),
-    FIELD(struct profile_product, k, FIELD_INT64, 1, MAX_SIZE),
+    FIELD_AT(struct profile_product, "batch", size.batch, FIELD_INT64, 1, MAX_SIZE),
+    FIELD_AT(struct profile_product, "m", size.m, FIELD_INT64, 1, MAX_SIZE),
+    FIELD_AT(struct profile_product, "n", size.n, FIELD_INT64, 1, MAX_SIZE),
+    FIELD_AT(struct profile_product, "k", size.k, FIELD_INT64, 1, MAX_SIZE),
     FIELD(struct profile_product, seconds, FIELD_DOUBLE, 1e-12, MAX_SECONDS),
     FIELD(struct profile_product, low, FIELD_DOUBLE, 0, MAX_SECONDS),
     FIELD(struct profile_product, high, FIELD_DOUBLE, 0, MAX_SECONDS),

@@ -3,6 +3,7 @@
 #define REHEARSE_MODEL_PROFILE_MEASURED_H
 
 #include "core/json.h"
+#include "core/unit/product_size.h"
 #include "model/read.h"
 
 #define PROFILE_MAX_PRODUCTS 100000
@@ -17,7 +18,7 @@ struct profile_interval {
 /* A matrix product, for `rehearse calibrate`. */
 struct profile_product {
     const char *type; /* "fp32" */
-    int64_t batch, m, n, k;
+    struct product_size size;
     double seconds, low, high;
 };
 

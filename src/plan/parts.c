@@ -71,7 +71,7 @@ double plan_link_latency(const struct cluster_group *group, bool inside)
 {
     const struct collective_group ranks = {
         .devices = 2,
-        .devices_per_node = inside && group->devices_per_node > 1 ? 2 : 1,
+        .devices_per_node = inside && group->nodes.devices > 1 ? 2 : 1,
         .inside = group->inside,
         .across = group->across,
     };
@@ -132,12 +132,10 @@ static bool resolve_type(struct cluster_group *group, struct plan *plan, int ind
     if (!device)
         return unknown(plan, err, "device", said->name, "device NAME");
     struct usual_node usual = usual_node(device);
-    bool counted = said->per_node > 1 || (said->nodes > 0 && said->per_node > 0);
+    bool counted = said->nodes.devices > 1 || (said->nodes.count > 0 && said->nodes.devices > 0);
     *group = (struct cluster_group){
         .device = said->name,
-        .nodes = said->nodes,
-        .devices_per_node = counted ? said->per_node : usual.devices,
-        .memory = said->memory,
+        .nodes = {said->nodes.count, counted ? said->nodes.devices : usual.devices, said->nodes.memory},
         .network = &plan->network,
         .inside = link_of(plan, given->tables, said->inside, device->link, err),
     };

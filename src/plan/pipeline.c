@@ -38,7 +38,7 @@ static void score_stage(const struct plan_problem *problem, struct pipeline_stag
     const struct plan_group *group = &problem->groups[stage->group];
     const double *allreduce = group->allreduce[log2_of(stage->devices)];
     double forward = 0, backward = 0;
-    for (int i = stage->first_layer; i <= stage->last_layer; i++) {
+    for (int i = stage->layers.first; i <= stage->layers.last; i++) {
         forward += group->forward[i] / stage->devices;
         backward += group->backward[i] / stage->devices;
         if (stage->devices > 1) {
@@ -48,7 +48,7 @@ static void score_stage(const struct plan_problem *problem, struct pipeline_stag
     }
     stage->forward = forward;
     stage->backward = backward;
-    stage->memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer, from_end);
+    stage->memory = plan_stage_memory(problem, stage->layers.first, stage->layers.last, from_end);
 }
 
 /* The slowest stage; the last one on ties. */
@@ -144,7 +144,7 @@ static bool memory_error(const struct pipeline *plan, int index, double needed,
     char need[32], limit[32];
     return stage_error(plan, index, err, ": needs %s per device, a '%s' has %s",
                        unit_format(need, sizeof need, needed, UNIT_BYTES, 4), group->device,
-                       unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 4));
+                       unit_format(limit, sizeof limit, (double)group->nodes.memory, UNIT_BYTES, 4));
 }
 
 static bool check_stage(const struct plan_problem *problem, const struct pipeline *plan, int index,
@@ -152,23 +152,23 @@ static bool check_stage(const struct plan_problem *problem, const struct pipelin
 {
     const struct pipeline_stage *stage = &plan->stages[index];
     const struct plan_group *group = &problem->groups[stage->group];
-    if (stage->first_layer != next_layer)
+    if (stage->layers.first != next_layer)
         return stage_error(plan, index, err, ".layers: expected to begin with %d, %s, found %d", next_layer,
                            index ? "the layer after the stage before" : "the first layer",
-                           stage->first_layer);
-    if (stage->last_layer < stage->first_layer || stage->last_layer >= problem->layer_count)
+                           stage->layers.first);
+    if (stage->layers.last < stage->layers.first || stage->layers.last >= problem->layer_count)
         return stage_error(plan, index, err, ".layers: expected an end from %d to %d, found %d",
-                           stage->first_layer, problem->layer_count - 1, stage->last_layer);
+                           stage->layers.first, problem->layer_count - 1, stage->layers.last);
     if (stage->devices < 1 || (stage->devices & (stage->devices - 1)) ||
-        stage->devices > group->devices_per_node)
+        stage->devices > group->nodes.devices)
         return stage_error(plan, index, err,
                            ": expected a power of two of devices up to the %d of a '%s' node, found %d",
-                           group->devices_per_node, group->device, stage->devices);
+                           group->nodes.devices, group->device, stage->devices);
     int from_end = plan->stage_count - index;
-    if (plan_stage_fits(problem, stage->group, stage->devices, stage->first_layer, stage->last_layer,
+    if (plan_stage_fits(problem, stage->group, stage->devices, stage->layers.first, stage->layers.last,
                         from_end))
         return true;
-    int64_t memory = plan_stage_memory(problem, stage->first_layer, stage->last_layer, from_end);
+    int64_t memory = plan_stage_memory(problem, stage->layers.first, stage->layers.last, from_end);
     return memory_error(plan, index, (double)memory / stage->devices, group, err);
 }
 
@@ -179,9 +179,9 @@ static bool check_groups(const struct plan_problem *problem, const struct pipeli
         used[plan->stages[i].group] += plan->stages[i].devices;
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        if (used[g] > group->nodes * group->devices_per_node)
+        if (used[g] > group->nodes.count * group->nodes.devices)
             return stage_error(plan, -1, err, ": the plan uses %d devices of type '%s', the cluster has %d",
-                               used[g], group->device, group->nodes * group->devices_per_node);
+                               used[g], group->device, group->nodes.count * group->nodes.devices);
     }
     return true;
 }
@@ -192,7 +192,7 @@ static bool check_nodes(const struct plan_problem *problem, const struct pipelin
     bool ok = used ? true : error_memory(err);
     for (int i = 0; ok && i < plan->stage_count; i++) {
         const struct pipeline_stage *stage = &plan->stages[i];
-        int devices = problem->groups[stage->group].devices_per_node;
+        int devices = problem->groups[stage->group].nodes.devices;
         if (stage->node >= 0 && (used[stage->node] += stage->devices) > devices)
             ok = stage_error(plan, i, err, ".devices: node %d has %d devices, the plan uses %d or more",
                              stage->node, devices, used[stage->node]);
@@ -207,7 +207,7 @@ bool pipeline_check(const struct plan_problem *problem, const struct pipeline *p
     for (int i = 0; i < plan->stage_count; i++) {
         if (!check_stage(problem, plan, i, next_layer, err))
             return false;
-        next_layer = plan->stages[i].last_layer + 1;
+        next_layer = plan->stages[i].layers.last + 1;
     }
     if (next_layer != problem->layer_count)
         return stage_error(plan, -1, err, ": the plan ends after layer %d, the model has layers 0 to %d",
@@ -220,18 +220,18 @@ bool pipeline_check(const struct plan_problem *problem, const struct pipeline *p
 static bool assign_group(const struct plan_group *group, int group_index, int first_node,
                          struct pipeline *plan)
 {
-    int *room = malloc((size_t)group->nodes * sizeof *room);
+    int *room = malloc((size_t)group->nodes.count * sizeof *room);
     if (!room)
         return false;
-    for (int n = 0; n < group->nodes; n++)
-        room[n] = group->devices_per_node;
+    for (int n = 0; n < group->nodes.count; n++)
+        room[n] = group->nodes.devices;
     for (int devices = 1 << (group->splits - 1); devices > 0; devices /= 2)
         for (int i = 0; i < plan->stage_count; i++) {
             struct pipeline_stage *stage = &plan->stages[i];
             if (stage->group != group_index || stage->devices != devices)
                 continue;
             stage->node = -1;
-            for (int n = 0; n < group->nodes && stage->node < 0; n++)
+            for (int n = 0; n < group->nodes.count && stage->node < 0; n++)
                 if (room[n] >= devices) {
                     room[n] -= devices;
                     stage->node = first_node + n;
@@ -249,7 +249,7 @@ bool pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *
     for (int g = 0; g < problem->group_count; g++) {
         if (!assign_group(&problem->groups[g], g, first_node, plan))
             return error_memory(err);
-        first_node += problem->groups[g].nodes;
+        first_node += problem->groups[g].nodes.count;
     }
     return true;
 }

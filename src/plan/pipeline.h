@@ -4,14 +4,15 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "devices/degrees.h"
 #include "plan/problem.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pipeline_stage {
-    int first_layer, last_layer; /* inclusive */
-    int group;                   /* index into problem.groups */
+    struct layer_range layers;
+    int group; /* index into problem.groups */
     int devices;
     int node;                 /* numbered across the cluster, groups in order; -1: unknown */
     double forward, backward; /* seconds per micro-batch; set by plan_score */

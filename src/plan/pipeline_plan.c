@@ -27,8 +27,6 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
         struct plan_device_type *type = &plan->types[g];
         type->name = arena_string(&plan->arena, group->device ? group->device : "device");
         type->nodes = group->nodes;
-        type->per_node = group->devices_per_node;
-        type->memory = group->memory;
         if (cluster) {
             const struct cluster_group *from = &cluster->groups[g];
             type->inside = from->inside ? plan_add_link(plan, from->inside->name, from->inside->bandwidth,
@@ -38,7 +36,7 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
                                                         plan_link_latency(from, false))
                                         : add_link(plan, "inter_node", &cluster->inter_node);
             if (!from->across && type->across >= 0) /* a node's, for all its devices */
-                plan->links[type->across].shared_by = type->per_node;
+                plan->links[type->across].shared_by = type->nodes.devices;
         }
         if (!type->name)
             return error_memory(err);
@@ -54,7 +52,7 @@ static void set_seconds(struct plan_stage *to, const struct pipeline_stage *from
     while (from->devices >> (log2 + 1))
         log2++;
     to->seconds.forward = to->seconds.backward = to->seconds.collectives = 0;
-    for (int i = from->first_layer; i <= from->last_layer; i++) {
+    for (int i = from->layers.first; i <= from->layers.last; i++) {
         to->seconds.forward += group->forward[i] / from->devices;
         to->seconds.backward += group->backward[i] / from->devices;
         if (log2 > 0)
@@ -67,7 +65,7 @@ static void set_bytes(struct plan_stage *to, const struct pipeline_stage *from, 
                       const struct plan_problem *problem, const struct profile *profile)
 {
     double parameters = 0, activations = 0;
-    for (int i = from->first_layer; i <= from->last_layer; i++) {
+    for (int i = from->layers.first; i <= from->layers.last; i++) {
         parameters += (double)problem->parameter_bytes[i] / from->devices;
         activations += (double)problem->activation_bytes[i] / from->devices;
     }
@@ -76,8 +74,8 @@ static void set_bytes(struct plan_stage *to, const struct pipeline_stage *from, 
     to->bytes.activations = activations;
     to->bytes.in_flight = memory_in_flight(problem->memory, problem->microbatches, from_end);
     to->bytes.total = (double)from->memory / from->devices;
-    if (profile && profile->layers[from->last_layer].output_bytes > 0)
-        to->bytes.sent = (double)profile->layers[from->last_layer].output_bytes / from->devices;
+    if (profile && profile->layers[from->layers.last].output_bytes > 0)
+        to->bytes.sent = (double)profile->layers[from->layers.last].output_bytes / from->devices;
 }
 
 /* Devices of a node go to stages in the order of the pipeline. */
@@ -102,7 +100,7 @@ static bool set_devices(struct plan *plan, int index, const struct pipeline *fro
  * bytes. */
 static bool add_transfers(struct plan *plan, struct plan_stage *to, const struct pipeline_stage *from)
 {
-    double layers = from->last_layer - from->first_layer + 1;
+    double layers = from->layers.last - from->layers.first + 1;
     struct plan_transfer reduce = {
         .kind = COLLECTIVE_ALL_REDUCE,
         .purpose = PURPOSE_TENSOR,
@@ -131,8 +129,7 @@ static bool add_stages(struct plan *plan, const struct pipeline *from, const str
     plan->memory = 0;
     for (int s = 0; s < from->stage_count; s++) {
         struct plan_stage *stage = &plan->pipelines[0].stages[s];
-        stage->first_layer = from->stages[s].first_layer;
-        stage->last_layer = from->stages[s].last_layer;
+        stage->layers = from->stages[s].layers;
         stage->type = from->stages[s].group;
         stage->degrees.tensor = from->stages[s].devices;
         set_seconds(stage, &from->stages[s], problem);
@@ -221,13 +218,13 @@ static int first_node_of(const struct plan_problem *problem, int group)
 {
     int node = 0;
     for (int g = 0; g < group; g++)
-        node += problem->groups[g].nodes;
+        node += problem->groups[g].nodes.count;
     return node;
 }
 
 static int64_t devices_of(const struct plan_group *group)
 {
-    return (int64_t)group->nodes * group->devices_per_node;
+    return (int64_t)group->nodes.count * group->nodes.devices;
 }
 
 static bool find_group(struct pipeline_source *t, int index, struct pipeline_stage *stage)
@@ -239,7 +236,7 @@ static bool find_group(struct pipeline_source *t, int index, struct pipeline_sta
         if (strcmp(group->device, device) != 0)
             continue;
         int first = first_node_of(t->problem, g);
-        bool named = stage->node >= first && stage->node < first + group->nodes;
+        bool named = stage->node >= first && stage->node < first + group->nodes.count;
         bool room = t->used[g] + stage->devices <= devices_of(group);
         if (match < 0 || named ||
             (stage->node < 0 && room &&
@@ -251,7 +248,8 @@ static bool find_group(struct pipeline_source *t, int index, struct pipeline_sta
     if (match < 0)
         return wrong(t, index, device, -1);
     int first = first_node_of(t->problem, match);
-    if (stage->node >= 0 && (stage->node < first || stage->node >= first + t->problem->groups[match].nodes))
+    if (stage->node >= 0 &&
+        (stage->node < first || stage->node >= first + t->problem->groups[match].nodes.count))
         return wrong(t, index, device, stage->node);
     t->used[match] += stage->devices;
     stage->group = match;
@@ -264,8 +262,7 @@ static bool take_stages(struct pipeline_source *t, struct pipeline *pipeline)
     for (int s = 0; s < from->stage_count; s++) {
         const struct plan_stage *stage = &from->stages[s];
         pipeline->stages[s] = (struct pipeline_stage){
-            .first_layer = stage->first_layer,
-            .last_layer = stage->last_layer,
+            .layers = stage->layers,
             .devices = plan_stage_devices(stage),
             .node = stage->run_count == 1 ? stage->runs[0].node : -1,
             .line = stage->line,

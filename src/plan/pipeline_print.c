@@ -42,16 +42,16 @@ static void print_stages(const struct pipeline *plan, const struct plan_problem 
         const struct plan_group *group = &problem->groups[stage->group];
         char forward[32], backward[32], together[32], memory[32], limit[32];
         text_format(
-            out, "%5d  %5d-%-5d  %-*s  %7d  %4s  %9s  %9s  %9s  %4.0f %%  %s", i, stage->first_layer,
-            stage->last_layer, width, group->device, stage->devices, node_name(stage, name, sizeof name),
+            out, "%5d  %5d-%-5d  %-*s  %7d  %4s  %9s  %9s  %9s  %4.0f %%  %s", i, stage->layers.first,
+            stage->layers.last, width, group->device, stage->devices, node_name(stage, name, sizeof name),
             unit_format(forward, sizeof forward, stage->forward, UNIT_TIME, 4),
             unit_format(backward, sizeof backward, stage->backward, UNIT_TIME, 4),
             unit_format(together, sizeof together, pipeline_stage_time(stage), UNIT_TIME, 4),
             100 * pipeline_stage_time(stage) / slowest,
             unit_format(memory, sizeof memory, (double)stage->memory / stage->devices, UNIT_BYTES, 3));
-        if (group->memory)
+        if (group->nodes.memory)
             text_format(out, " of %s",
-                        unit_format(limit, sizeof limit, (double)group->memory, UNIT_BYTES, 3));
+                        unit_format(limit, sizeof limit, (double)group->nodes.memory, UNIT_BYTES, 3));
         text_add(out, i == plan->bottleneck ? "  <- slowest\n" : "\n");
     }
 }

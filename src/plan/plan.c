@@ -16,8 +16,8 @@ void plan_init(struct plan *plan)
         .schedule = "1f1b",
         .version = REHEARSE_VERSION,
         .expected = NAN,
-        .low = NAN,
-        .high = NAN,
+        .interval.low = NAN,
+        .interval.high = NAN,
         .memory = NAN,
         .headroom = NAN,
         .planning_seconds = NAN,
@@ -40,7 +40,7 @@ bool plan_add_types(struct plan *plan, int count, struct error *err)
         return error_memory(err);
     plan->type_count = count;
     for (int t = 0; t < count; t++)
-        plan->types[t] = (struct plan_device_type){.per_node = 1, .inside = -1, .across = -1};
+        plan->types[t] = (struct plan_device_type){.nodes.devices = 1, .inside = -1, .across = -1};
     return true;
 }
 
@@ -149,7 +149,7 @@ int64_t plan_devices(const struct plan *plan)
 {
     int64_t devices = 0;
     for (int t = 0; t < plan->type_count; t++)
-        devices += (int64_t)plan->types[t].nodes * plan->types[t].per_node;
+        devices += (int64_t)plan->types[t].nodes.count * plan->types[t].nodes.devices;
     return devices;
 }
 
@@ -157,7 +157,7 @@ int plan_nodes(const struct plan *plan)
 {
     int nodes = 0;
     for (int t = 0; t < plan->type_count; t++)
-        nodes += plan->types[t].nodes;
+        nodes += plan->types[t].nodes.count;
     return nodes;
 }
 

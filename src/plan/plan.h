@@ -46,8 +46,7 @@ struct plan_link {
 /* A group of identical nodes. Nodes are numbered across all groups, in order. */
 struct plan_device_type {
     const char *name;
-    int nodes, per_node;
-    int64_t memory;     /* bytes of a device; 0: no limit */
+    struct equal_nodes nodes;
     int inside, across; /* links within a node and between nodes; -1: unknown */
     /* of plans over several types; NULL: unknown */
     const char *products; /* type of its matrix products, where the plan's precision leaves it open */
@@ -112,7 +111,7 @@ struct plan_transfer {
 };
 
 struct plan_stage {
-    int first_layer, last_layer; /* inclusive */
+    struct layer_range layers;
     int chunk; /* of an interleaved schedule; stages are listed in the order that a micro-batch takes */
     int type;  /* device type: index into device_types */
     struct degrees degrees; /* each copy runs on tensor x context x data devices; pipeline: 1 */
@@ -190,6 +189,12 @@ struct plan_budget {
         watt_hours_computing; /* at the boards' limits for the whole time, and while they compute */
 };
 
+/* Of the measured time, by similar measured runs. */
+struct plan_interval {
+    double low, high;  /* seconds, of 80 %; NAN: unknown */
+    bool extrapolates; /* there is no similar measured run */
+};
+
 /* A published run that is similar to a plan. */
 struct plan_nearest {
     const char *id; /* in the table of runs; NULL: no run is similar */
@@ -243,8 +248,7 @@ struct plan {
 
     double iteration_time; /* seconds; 0: not known */
     double expected;       /* seconds: iteration_time, corrected by similar measured runs; NAN: unknown */
-    double low, high;      /* 80 % interval of similar measured runs; NAN: unknown */
-    bool extrapolates;     /* there is no similar measured run */
+    struct plan_interval interval;
     struct plan_nearest nearest;
     int part_count; /* they add up to iteration_time */
     struct plan_figure parts[PLAN_MAX_PARTS];

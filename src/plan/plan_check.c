@@ -37,11 +37,11 @@ static bool check_memory(const struct plan_inspection *c, const struct plan_stag
 {
     const struct plan_device_type *type = &c->plan->types[stage->type];
     char need[32], limit[32];
-    if (c->any_memory || type->memory == 0 || !(stage->bytes.total > (double)type->memory))
+    if (c->any_memory || type->nodes.memory == 0 || !(stage->bytes.total > (double)type->nodes.memory))
         return true;
     return wrong(c, ": needs %s per device, a '%s' has %s",
                  unit_format(need, sizeof need, stage->bytes.total, UNIT_BYTES, 4), type->name,
-                 unit_format(limit, sizeof limit, (double)type->memory, UNIT_BYTES, 4));
+                 unit_format(limit, sizeof limit, (double)type->nodes.memory, UNIT_BYTES, 4));
 }
 
 /* `used`: [device, counted through the cluster] who has it. */
@@ -52,21 +52,22 @@ static bool check_runs(const struct plan_inspection *c, const struct plan_stage 
     int64_t first_device = 0, count = 0,
             wanted = (int64_t)plan_stage_devices(stage) * plan->pipelines[c->pipeline].copies;
     for (int t = 0; t < stage->type; t++) {
-        first_node += plan->types[t].nodes;
-        first_device += (int64_t)plan->types[t].nodes * plan->types[t].per_node;
+        first_node += plan->types[t].nodes.count;
+        first_device += (int64_t)plan->types[t].nodes.count * plan->types[t].nodes.devices;
     }
     const struct plan_device_type *type = &plan->types[stage->type];
     for (int i = 0; i < stage->run_count; i++) {
         const struct plan_run *run = &stage->runs[i];
         count += (int64_t)run->nodes * run->count;
-        if (run->node < first_node || (int64_t)run->node + run->nodes > (int64_t)first_node + type->nodes)
+        if (run->node < first_node ||
+            (int64_t)run->node + run->nodes > (int64_t)first_node + type->nodes.count)
             return wrong(c, ".devices: node %d is no '%s'", run->node, type->name);
-        if ((int64_t)run->first + run->count > type->per_node)
-            return wrong(c, ".devices: a '%s' node has %d devices, found %d", type->name, type->per_node,
+        if ((int64_t)run->first + run->count > type->nodes.devices)
+            return wrong(c, ".devices: a '%s' node has %d devices, found %d", type->name, type->nodes.devices,
                          run->first + run->count - 1);
         for (int n = run->node; n < run->node + run->nodes; n++)
             for (int d = run->first; d < run->first + run->count; d++) {
-                char *device = &used[first_device + (int64_t)(n - first_node) * type->per_node + d];
+                char *device = &used[first_device + (int64_t)(n - first_node) * type->nodes.devices + d];
                 if (*device && stage->chunk == 0)
                     return wrong(c, ".devices: device %d of node %d has a stage already", d, n);
                 *device = 1;
@@ -79,14 +80,14 @@ static bool check_runs(const struct plan_inspection *c, const struct plan_stage 
 static bool check_stage(const struct plan_inspection *c, int next_layer, char *used)
 {
     const struct plan_stage *stage = &c->plan->pipelines[c->pipeline].stages[c->stage];
-    if (stage->first_layer != next_layer)
+    if (stage->layers.first != next_layer)
         return wrong(c, ".layers: expected to begin with %d, %s, found %d", next_layer,
-                     c->stage ? "the layer after the stage before" : "the first layer", stage->first_layer);
-    if (stage->last_layer < stage->first_layer - (c->plan->chunks > 1))
-        return wrong(c, ".layers: expected an end of at least %d, found %d", stage->first_layer,
-                     stage->last_layer);
-    return check_memory(c, stage) &&
-           (stage->run_count == 0 || c->plan->types[stage->type].nodes == 0 || check_runs(c, stage, used));
+                     c->stage ? "the layer after the stage before" : "the first layer", stage->layers.first);
+    if (stage->layers.last < stage->layers.first - (c->plan->chunks > 1))
+        return wrong(c, ".layers: expected an end of at least %d, found %d", stage->layers.first,
+                     stage->layers.last);
+    return check_memory(c, stage) && (stage->run_count == 0 || c->plan->types[stage->type].nodes.count == 0 ||
+                                      check_runs(c, stage, used));
 }
 
 static bool check_pipelines(struct plan_inspection *c, char *used)
@@ -102,7 +103,7 @@ static bool check_pipelines(struct plan_inspection *c, char *used)
         for (c->stage = 0; c->stage < pipeline->stage_count; c->stage++) {
             if (!check_stage(c, next_layer, used))
                 return false;
-            next_layer = pipeline->stages[c->stage].last_layer + 1;
+            next_layer = pipeline->stages[c->stage].layers.last + 1;
         }
         c->stage = -1;
         layers = layers > 0 ? layers : next_layer;
@@ -118,7 +119,7 @@ static bool check_counts(struct plan_inspection *c)
     const struct plan *plan = c->plan;
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        int64_t used = 0, there = (int64_t)type->nodes * type->per_node;
+        int64_t used = 0, there = (int64_t)type->nodes.count * type->nodes.devices;
         for (int p = 0; p < plan->pipeline_count; p++)
             for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
                 const struct plan_stage *stage = &plan->pipelines[p].stages[s];

@@ -48,7 +48,7 @@ static uint64_t digest_of_cluster(const struct plan *plan)
     uint64_t digest = PLAN_DIGEST_BEGIN;
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        const int64_t numbers[] = {type->nodes, type->per_node, type->memory};
+        const int64_t numbers[] = {type->nodes.count, type->nodes.devices, type->nodes.memory};
         digest = plan_digest_integers(plan_digest_text(digest, type->name), numbers, 3);
         digest = digest_of_link(digest_of_link(digest, plan, type->inside), plan, type->across);
     }

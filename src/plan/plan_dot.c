@@ -43,7 +43,7 @@ static void add_stage(const struct plan *plan, int p, int s, struct text *out)
                 slowest ? 3 : 1, s);
     if (plan->chunks > 1)
         text_format(out, ", chunk %d", stage->chunk);
-    text_format(out, "\\nlayers %d-%d\\n%d x ", stage->first_layer, stage->last_layer,
+    text_format(out, "\\nlayers %d-%d\\n%d x ", stage->layers.first, stage->layers.last,
                 plan_stage_devices(stage));
     add_quoted(out, plan->types[stage->type].name);
     add_degrees(stage, out);

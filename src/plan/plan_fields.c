@@ -63,9 +63,9 @@ static const struct field schedule[] = {
 
 static const struct field iteration[] = {
     NUMBER(struct plan, expected, "expected"),
-    NUMBER(struct plan, low, "low"),
-    NUMBER(struct plan, high, "high"),
-    BOOL(struct plan, extrapolates, "extrapolates"),
+    NUMBER(struct plan, interval.low, "low"),
+    NUMBER(struct plan, interval.high, "high"),
+    BOOL(struct plan, interval.extrapolates, "extrapolates"),
 };
 
 static const struct field nearest[] = {
@@ -96,9 +96,9 @@ static const struct field budget[] = {
 
 static const struct field device_type[] = {
     TEXT(struct plan_device_type, name, "name"),
-    INT(struct plan_device_type, nodes, "nodes", 0, 1 << 24),
-    INT(struct plan_device_type, per_node, "per_node", 0, 1 << 24),
-    INTEGER(struct plan_device_type, memory, "memory", 0),
+    INT(struct plan_device_type, nodes.count, "nodes", 0, 1 << 24),
+    INT(struct plan_device_type, nodes.devices, "per_node", 0, 1 << 24),
+    INTEGER(struct plan_device_type, nodes.memory, "memory", 0),
     INT(struct plan_device_type, inside, "inside", -1, PLAN_MAX_LINKS - 1),
     INT(struct plan_device_type, across, "across", -1, PLAN_MAX_LINKS - 1),
     /* only plans over several types say how each runs */

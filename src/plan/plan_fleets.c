@@ -15,7 +15,7 @@ void plan_add_type_name(const struct plan *plan, int type, struct text *out)
         twice |= t != type && strcmp(plan->types[t].name, plan->types[type].name) == 0;
     text_add(out, plan->types[type].name);
     if (twice)
-        text_format(out, " (nodes of %d)", plan->types[type].per_node);
+        text_format(out, " (nodes of %d)", plan->types[type].nodes.devices);
 }
 
 bool plan_type_works(const struct plan *plan, int type)
@@ -32,7 +32,7 @@ void plan_print_idle(const struct plan *plan, struct text *out)
     for (int i = 0; i < plan->idle_count; i++) {
         const struct plan_idle *idle = &plan->idle[i];
         const struct plan_device_type *type = &plan->types[idle->type];
-        text_format(out, "%d of %d ", idle->devices, type->nodes * type->per_node);
+        text_format(out, "%d of %d ", idle->devices, type->nodes.count * type->nodes.devices);
         plan_add_type_name(plan, idle->type, out);
         text_format(out, " idle: %s\n", idle->reason ? idle->reason : "they do not help");
     }

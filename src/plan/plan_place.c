@@ -33,8 +33,8 @@ static void add_run(struct plan_placement *placing, int node, int first, int cou
 static int find_node(const struct plan_placement *placing, const struct plan_device_type *type,
                      int first_node, int from, int devices)
 {
-    for (int n = from; n < type->nodes; n++)
-        if (type->per_node - placing->used[first_node + n] >= devices)
+    for (int n = from; n < type->nodes.count; n++)
+        if (type->nodes.devices - placing->used[first_node + n] >= devices)
             return n;
     return -1;
 }
@@ -44,8 +44,8 @@ static bool place_copy(struct plan_placement *placing, const struct plan_stage *
 {
     const struct plan_device_type *type = &placing->plan->types[stage->type];
     int first_node = placing->first_node[stage->type], left = plan_stage_devices(stage);
-    while (left > 0 && type->per_node > 0) {
-        int wanted = left < type->per_node ? left : type->per_node;
+    while (left > 0 && type->nodes.devices > 0) {
+        int wanted = left < type->nodes.devices ? left : type->nodes.devices;
         int node = find_node(placing, type, first_node, *from, wanted);
         if (node < 0)
             return false;
@@ -148,7 +148,7 @@ bool plan_place(struct plan *plan, struct error *err)
     };
     bool ok = placing.used && placing.first_node && placing.runs;
     for (int t = 1; ok && t < plan->type_count; t++)
-        placing.first_node[t] = placing.first_node[t - 1] + plan->types[t - 1].nodes;
+        placing.first_node[t] = placing.first_node[t - 1] + plan->types[t - 1].nodes.count;
     ok = ok && place_all(&placing);
     free(placing.runs);
     free(placing.first_node);

@@ -105,10 +105,10 @@ static void print_types(const struct plan *plan, const char *wanted, struct text
         char nodes[32];
         add_link(plan, type->inside, &inside);
         add_link(plan, type->across, &across);
-        snprintf(nodes, sizeof nodes, "%d x %d", type->nodes, type->per_node);
+        snprintf(nodes, sizeof nodes, "%d x %d", type->nodes.count, type->nodes.devices);
         text_format(out, "  %-14s %8s  %-26s  %-26s  %s\n", type->name, nodes, text_within(&inside, out),
                     text_within(&across, out),
-                    type->memory > 0 ? unit_text(&texts, (double)type->memory, UNIT_BYTES) : "-");
+                    type->nodes.memory > 0 ? unit_text(&texts, (double)type->nodes.memory, UNIT_BYTES) : "-");
         text_release(&inside);
         text_release(&across);
     }
@@ -161,8 +161,8 @@ static void print_question(const struct plan *plan, struct text *out)
         text_format(out, " %" PRId64 " devices", plan_devices_used(plan));
     for (int t = 0; t < plan->type_count; t++) {
         text_add(out, t > 0 ? ", " : ": ");
-        if (plan->type_count > 1 && plan->types[t].nodes > 0)
-            text_format(out, "%d x ", plan->types[t].nodes * plan->types[t].per_node);
+        if (plan->type_count > 1 && plan->types[t].nodes.count > 0)
+            text_format(out, "%d x ", plan->types[t].nodes.count * plan->types[t].nodes.devices);
         text_add(out, plan->types[t].name);
     }
     if (plan->objective)
@@ -264,7 +264,7 @@ static void print_time(const struct plan *plan, struct text *out)
 static bool same_kind(const struct plan_stage *a, const struct plan_stage *b)
 {
     return a->type == b->type && degrees_are_equal(&a->degrees, &b->degrees) &&
-           a->last_layer - a->first_layer == b->last_layer - b->first_layer &&
+           a->layers.last - a->layers.first == b->layers.last - b->layers.first &&
            fabs(plan_stage_seconds(b) - plan_stage_seconds(a)) <= 1e-9 * plan_stage_seconds(a);
 }
 
@@ -282,7 +282,7 @@ static void print_stages(const struct plan *plan, const struct plan_stage *stage
         least = fmin(least, stages[s].bytes.total);
     }
     snprintf(numbers, sizeof numbers, last > first ? "%d-%d" : "%d", first, last);
-    snprintf(layers, sizeof layers, "%d-%d", stage->first_layer, stages[last].last_layer);
+    snprintf(layers, sizeof layers, "%d-%d", stage->layers.first, stages[last].layers.last);
     text_format(out, "  %6s  %9s  %-16s %6d  %7d  %6d  %4d  %15s", numbers, layers, type->name,
                 stage->degrees.tensor, stage->degrees.context, stage->degrees.expert, stage->degrees.data,
                 seconds_text(&texts, plan_stage_seconds(stage)));
@@ -290,8 +290,8 @@ static void print_stages(const struct plan *plan, const struct plan_stage *stage
         text_format(out, "  %s", unit_text(&texts, most, UNIT_BYTES));
     if (least < most)
         text_format(out, " to %s", unit_text(&texts, least, UNIT_BYTES));
-    if (most > 0 && type->memory > 0)
-        text_format(out, " of %s", unit_text(&texts, (double)type->memory, UNIT_BYTES));
+    if (most > 0 && type->nodes.memory > 0)
+        text_format(out, " of %s", unit_text(&texts, (double)type->nodes.memory, UNIT_BYTES));
     text_add(out, "\n");
 }
 
@@ -299,7 +299,7 @@ static bool same_stages(const struct plan_pipeline *a, const struct plan_pipelin
 {
     for (int s = 0; s < a->stage_count && a->stage_count == b->stage_count; s++)
         if (!same_kind(&a->stages[s], &b->stages[s]) ||
-            a->stages[s].first_layer != b->stages[s].first_layer ||
+            a->stages[s].layers.first != b->stages[s].layers.first ||
             a->stages[s].bytes.total != b->stages[s].bytes.total)
             return false;
     return a->stage_count == b->stage_count;

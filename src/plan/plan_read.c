@@ -276,8 +276,8 @@ static bool read_layers(struct plan_reader *r, const struct doc_node *node, stru
         /* plan_check compares the two: a chunk of an interleaved pipeline may be empty, as [5, 4] is */
         !doc_integer(&r->doc, layers->first_child->next, -1, PLAN_MAX_LAYERS, &last, r->err))
         return false;
-    stage->first_layer = (int)first;
-    stage->last_layer = (int)last;
+    stage->layers.first = (int)first;
+    stage->layers.last = (int)last;
     return true;
 }
 
@@ -450,7 +450,7 @@ static bool check_sizes(struct plan_reader *r)
 {
     const struct plan *plan = r->plan;
     for (int t = 0; t < plan->type_count; t++)
-        if ((int64_t)plan->types[t].nodes * plan->types[t].per_node > PLAN_MAX_DEVICES ||
+        if ((int64_t)plan->types[t].nodes.count * plan->types[t].nodes.devices > PLAN_MAX_DEVICES ||
             plan_devices(plan) > PLAN_MAX_DEVICES)
             return doc_error(&r->doc, r->doc.root, r->err, "expected a cluster of at most %d devices",
                              PLAN_MAX_DEVICES);

@@ -88,8 +88,8 @@ static void write_stage(const struct plan_stage *stage, struct json *json)
 {
     json_open(json, NULL, '{');
     json_open_flat(json, "layers", '[');
-    json_integer(json, NULL, stage->first_layer);
-    json_integer(json, NULL, stage->last_layer);
+    json_integer(json, NULL, stage->layers.first);
+    json_integer(json, NULL, stage->layers.last);
     json_close(json);
     json_integer(json, "device_type", stage->type);
     write_fields(json, &plan_map_stage, stage);

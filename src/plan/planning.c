@@ -26,9 +26,8 @@ static bool price_layers(struct planning *planning, const struct planning_option
     planning->pricing = pricing;
     pricing.microbatch = options->microbatch_size > 0 ? options->microbatch_size : 1;
     pricing.tensor = 1;
-    pricing.devices_per_node = 0; /* below, over each group's own link */
-    pricing.nodes = 0;
-    if (!plan_resolve_cluster(cluster, pricing.tables, pricing.across, err))
+    pricing.reach = (struct profile_reach){0}; /* below, over each group's own link */
+    if (!plan_resolve_cluster(cluster, pricing.tables, NULL, err))
         return false;
     for (int g = 0; g < cluster->group_count; g++) {
         struct cluster_group *group = &cluster->groups[g], *first = &cluster->groups[first_like(cluster, g)];
@@ -42,12 +41,12 @@ static bool price_layers(struct planning *planning, const struct planning_option
             return error_set(err, ERROR_INPUT, "%s.intra_node: differs from that of another group of '%s'",
                              group->place, group->device);
     }
-    pricing.across = usual_node(cluster->groups[0].type).across; /* of no effect without nodes */
+
     if (!model_profile(&planning->profile, options->model, devices, count, &pricing, err))
         return false;
     for (int d = 0; d < count; d++)
         if (!profile_fill_allreduce(&planning->profile, &planning->profile.devices[d], groups[d]->inside,
-                                    groups[d]->across, groups[d]->devices_per_node, 0)) {
+                                    groups[d]->across, groups[d]->nodes.devices, 0)) {
             profile_release(&planning->profile);
             return error_memory(err);
         }

@@ -122,12 +122,12 @@ static bool allreduce_seconds(struct builder *b, const struct cluster_group *gro
 
 bool plan_group_check(const struct plan_group *group, struct error *err)
 {
-    return group->devices_per_node == 1 << (group->splits - 1) ||
+    return group->nodes.devices == 1 << (group->splits - 1) ||
            error_set(err, ERROR_INFEASIBLE,
                      "no plan: %s%sa '%s' node has %d devices, and a node is only ever split by halving: the "
                      "number must be a power of two, at most %d",
                      group->place ? group->place : "", group->place ? ": " : "", group->device,
-                     group->devices_per_node, 1 << (PLAN_MAX_SPLITS - 1));
+                     group->nodes.devices, 1 << (PLAN_MAX_SPLITS - 1));
 }
 
 static bool add_group(struct builder *b, const struct cluster_group *from)
@@ -141,8 +141,6 @@ static bool add_group(struct builder *b, const struct cluster_group *from)
     group->device = arena_string(&problem->arena, from->device);
     group->place = arena_string(&problem->arena, from->place);
     group->nodes = from->nodes;
-    group->devices_per_node = from->devices_per_node;
-    group->memory = from->memory;
     group->forward = scaled(b, device->forward, speedup);
     group->backward = scaled(b, device->backward, speedup);
     if (device->forward_ms) {
@@ -154,7 +152,7 @@ static bool add_group(struct builder *b, const struct cluster_group *from)
     if (!group->device || !group->place || !group->forward || !group->backward)
         return error_memory(b->err);
     group->splits = 1;
-    while (group->splits < PLAN_MAX_SPLITS && 1 << group->splits <= from->devices_per_node)
+    while (group->splits < PLAN_MAX_SPLITS && 1 << group->splits <= from->nodes.devices)
         group->splits++;
     if (!plan_group_check(group, b->err))
         return false;
@@ -236,7 +234,7 @@ int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, i
 bool plan_stage_fits(const struct plan_problem *problem, int group, int devices, int first_layer,
                      int last_layer, int from_end)
 {
-    double limit = (double)problem->groups[group].memory * devices;
+    double limit = (double)problem->groups[group].nodes.memory * devices;
     return limit == 0 || stage_memory(problem, first_layer, last_layer, from_end) <= limit;
 }
 
@@ -244,7 +242,7 @@ int plan_problem_devices(const struct plan_problem *problem)
 {
     int devices = 0;
     for (int g = 0; g < problem->group_count; g++)
-        devices += problem->groups[g].nodes * problem->groups[g].devices_per_node;
+        devices += problem->groups[g].nodes.count * problem->groups[g].nodes.devices;
     return devices;
 }
 
@@ -252,6 +250,6 @@ int plan_problem_nodes(const struct plan_problem *problem)
 {
     int nodes = 0;
     for (int g = 0; g < problem->group_count; g++)
-        nodes += problem->groups[g].nodes;
+        nodes += problem->groups[g].nodes.count;
     return nodes;
 }

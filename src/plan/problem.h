@@ -40,10 +40,8 @@ enum plan_allreduce {
 struct plan_group {
     const char *device;
     const char *place; /* "cluster.yaml:4:5: groups[1]", for messages; NULL: not from a file */
-    int nodes;
-    int devices_per_node;
+    struct equal_nodes nodes;
     int splits;                       /* group sizes 1, 2, 4, … 2^(splits-1) are possible for a stage */
-    int64_t memory;                   /* bytes per device; 0: no limit */
     const double *forward, *backward; /* [layer] seconds on one device */
     const double *forward_ms, *backward_ms;   /* exactly the reference's milliseconds; may be NULL */
     const double *allreduce[PLAN_MAX_SPLITS]; /* [log2 g][layer] seconds; [0] is NULL */

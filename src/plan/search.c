@@ -11,7 +11,7 @@ bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, stru
             "no plan: %d nodes, of which none may be idle, need at least a layer each, the model has %d",
             nodes, problem->layer_count);
     for (int g = 0; g < problem->group_count; g++)
-        if (problem->groups[g].nodes > 0 && !plan_group_check(&problem->groups[g], err))
+        if (problem->groups[g].nodes.count > 0 && !plan_group_check(&problem->groups[g], err))
             return false;
     return true;
 }

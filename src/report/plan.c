@@ -60,7 +60,7 @@ static void add_devices(const struct plan *plan, struct text *out)
 {
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        int64_t devices = (int64_t)type->nodes * type->per_node;
+        int64_t devices = (int64_t)type->nodes.count * type->nodes.devices;
         text_add(out, t > 0 ? (t == plan->type_count - 1 ? " and " : ", ") : " on ");
         if (devices > 0)
             html_format(out, "%lld \u00d7 ", (long long)devices);
@@ -147,9 +147,9 @@ static void add_head(struct report_part *part, const struct plan *plan)
     html_fact_quantity(out, "expected iteration", plan->expected, UNIT_TIME);
     html_fact_quantity(out, plan_is_of_job(plan) ? "iteration by formula" : "iteration",
                        positive(plan->iteration_time), UNIT_TIME);
-    html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME);
-    html_fact_quantity(out, "to", plan->high, UNIT_TIME);
-    if (plan->extrapolates)
+    html_fact_quantity(out, "80 % interval from", plan->interval.low, UNIT_TIME);
+    html_fact_quantity(out, "to", plan->interval.high, UNIT_TIME);
+    if (plan->interval.extrapolates)
         html_fact(out, "interval", "extrapolated: no similar published run");
     add_nearest(&plan->nearest, out);
     add_tokens(part, plan);
@@ -243,9 +243,9 @@ static void add_types(const struct plan *plan, struct text *out)
     html_table(out, "Devices", titles);
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        HTML_ROW(out, cell_head(type->name), cell_number(HTML_COUNT, positive(type->nodes)),
-                 cell_number(HTML_COUNT, positive(type->per_node)),
-                 cell_number(HTML_BYTES, positive((double)type->memory)),
+        HTML_ROW(out, cell_head(type->name), cell_number(HTML_COUNT, positive(type->nodes.count)),
+                 cell_number(HTML_COUNT, positive(type->nodes.devices)),
+                 cell_number(HTML_BYTES, positive((double)type->nodes.memory)),
                  cell_text(link_name(plan, type->inside)), cell_text(link_name(plan, type->across)));
     }
     html_table_end(out);

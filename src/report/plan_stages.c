@@ -31,7 +31,7 @@ static void fill_row(struct stage_row *row, const struct plan *plan, const struc
     const struct plan_stage *stage = &pipeline->stages[s];
     const struct plan_device_type *type = &plan->types[stage->type];
     const struct plan_seconds *seconds = &stage->seconds;
-    double all = plan_stage_seconds(stage), memory = (double)type->memory;
+    double all = plan_stage_seconds(stage), memory = (double)type->nodes.memory;
     const struct html_part parts[5] = {
         {"forward", seconds->forward, figure_colour(0)},
         {"backward", seconds->backward, figure_colour_light(0)},
@@ -41,12 +41,12 @@ static void fill_row(struct stage_row *row, const struct plan *plan, const struc
     };
     memcpy(row->parts, parts, sizeof parts);
     snprintf(row->name, sizeof row->name, "%d", s);
-    if (stage->first_layer > stage->last_layer)
+    if (stage->layers.first > stage->layers.last)
         snprintf(row->layers, sizeof row->layers, "none");
-    else if (stage->first_layer == stage->last_layer)
-        snprintf(row->layers, sizeof row->layers, "%d", stage->first_layer);
+    else if (stage->layers.first == stage->layers.last)
+        snprintf(row->layers, sizeof row->layers, "%d", stage->layers.first);
     else
-        snprintf(row->layers, sizeof row->layers, "%d\u2013%d", stage->first_layer, stage->last_layer);
+        snprintf(row->layers, sizeof row->layers, "%d\u2013%d", stage->layers.first, stage->layers.last);
     const struct stage_cell cells[STAGE_COLUMNS] = {
         {"<stage", ANY, cell_head(row->name)},
         {"<layers", ANY, cell_text(row->layers)},

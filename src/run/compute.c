@@ -140,8 +140,8 @@ static bool check_model(const struct run_kernels *kernels, const struct plan *pl
     int layers = model_layer_count(kernels->model), last = 0;
     for (int p = 0; p < plan->pipeline_count; p++)
         for (int s = 0; s < plan->pipelines[p].stage_count; s++)
-            last = plan->pipelines[p].stages[s].last_layer > last ? plan->pipelines[p].stages[s].last_layer
-                                                                  : last;
+            last = plan->pipelines[p].stages[s].layers.last > last ? plan->pipelines[p].stages[s].layers.last
+                                                                   : last;
     return last + 1 == layers ||
            error_set(err, ERROR_INPUT,
                      "--compute kernels: the plan has %d layers, but %s has %d (embedding, blocks, head): "

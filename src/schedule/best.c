@@ -67,7 +67,7 @@ static double kept_at_most(const struct pass_order *order, const struct timing_o
 
 static double objective_of(const struct order_found *found, enum search_objective objective)
 {
-    return objective == SEARCH_SPAN ? found->span : found->makespan;
+    return objective == SEARCH_SPAN ? found->extent.span : found->extent.makespan;
 }
 
 /* Searches `placements` of them, from `first`, and keeps the best order. The bound is the least one of
@@ -173,7 +173,7 @@ static bool search_shape(const struct schedule_shape *shape, int chunks, int in_
     int placements = in_flight > 0 || chunks == 1 ? 1 : PLACEMENTS;
     long long stages = (long long)shape->devices * chunks;
     bool is_large = SEARCH_KINDS * stages * shape->microbatches > MAX_SEARCHED;
-    *found = (struct order_found){.makespan = 0.0};
+    *found = (struct order_found){.extent.makespan = 0.0};
     bool ok = pass_order_init(&plain, shape->devices,
                               stages > ORDER_MAX_STAGES ? ORDER_MAX_STAGES + 1 : (int)stages, 1,
                               shape->microbatches, err) &&

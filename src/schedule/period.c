@@ -17,7 +17,7 @@ static bool makespan_of(const struct schedule *schedule, const struct schedule_s
     longer.iterations = iterations;
     bool played = schedule_make(schedule, &longer, &order, err) &&
                   timing_of_order(&order, shape->timing, false, &timing, err);
-    *makespan = timing.makespan;
+    *makespan = timing.extent.makespan;
     timing_release(&timing);
     pass_order_release(&order);
     return played;

@@ -161,15 +161,16 @@ static bool play(const struct schedule_shape *shape, const struct starts_goal *g
         return false;
     }
     bool by_span = goal->objective == SEARCH_SPAN, first = found->order.devices == 0;
-    double value = by_span ? timing.span : timing.makespan, other = by_span ? timing.makespan : timing.span;
-    double best = by_span ? found->span : found->makespan, then = by_span ? found->makespan : found->span;
+    double value = by_span ? timing.extent.span : timing.extent.makespan,
+           other = by_span ? timing.extent.makespan : timing.extent.span;
+    double best = by_span ? found->extent.span : found->extent.makespan,
+           then = by_span ? found->extent.makespan : found->extent.span;
     bool fits = goal->memory <= 0.0 || timing.peak <= goal->memory * (1.0 + 1e-9);
     if (fits && (first || value < best || (value <= best && other < then))) {
         struct pass_order loser = found->order;
         found->order = *order;
         *order = loser;
-        found->makespan = timing.makespan;
-        found->span = timing.span;
+        found->extent = timing.extent;
     }
     timing_release(&timing);
     return true;
@@ -191,7 +192,7 @@ bool starts_choose(const struct schedule_shape *shape, int chunks, bool any_plac
     size_t stages = (size_t)shape->devices * (size_t)chunks;
     int64_t played = 0, passes = (int64_t)stages * shape->microbatches * 3;
     struct pass_cost *costs = malloc(stages * sizeof *costs);
-    *found = (struct order_found){.makespan = 0.0};
+    *found = (struct order_found){.extent.makespan = 0.0};
     if (costs == NULL)
         return error_memory(err);
     for (size_t i = 0; i < stages; i++)
@@ -205,7 +206,7 @@ bool starts_choose(const struct schedule_shape *shape, int chunks, bool any_plac
         if (ok && order.devices > 0 && !has_pairs(&order))
             ok = play(shape, goal, costs, &order, found, err);
         pass_order_release(&order);
-        double value = goal->objective == SEARCH_SPAN ? found->span : found->makespan;
+        double value = goal->objective == SEARCH_SPAN ? found->extent.span : found->extent.makespan;
         if (found->order.devices > 0 && value <= goal->bound * (1.0 + 1e-9))
             break;
     }

@@ -280,7 +280,7 @@ static bool prepare(struct play *play, bool keep_passes, struct error *err)
 bool timing_of_order(const struct pass_order *order, const struct timing_options *options, bool keep_passes,
                      struct timing *timing, struct error *err)
 {
-    *timing = (struct timing){.makespan = 0.0};
+    *timing = (struct timing){.extent.makespan = 0.0};
     struct play play = {
         .order = order, .options = options, .timing = timing, .in_turn = options->send_in_turn};
     bool played = prepare(&play, keep_passes, err);
@@ -293,8 +293,8 @@ bool timing_of_order(const struct pass_order *order, const struct timing_options
     }
     for (int device = 0; played && device < order->devices; device++) {
         const struct timing_device *figures = &timing->devices[device];
-        timing->makespan = later(timing->makespan, figures->end);
-        timing->span = later(timing->span, figures->end - figures->begin);
+        timing->extent.makespan = later(timing->extent.makespan, figures->end);
+        timing->extent.span = later(timing->extent.span, figures->end - figures->begin);
         timing->peak = later(timing->peak, figures->peak);
     }
     free(play.stages);
@@ -310,5 +310,5 @@ void timing_release(struct timing *timing)
     free(timing->devices);
     free(timing->begin);
     free(timing->end);
-    *timing = (struct timing){.makespan = 0.0};
+    *timing = (struct timing){.extent.makespan = 0.0};
 }

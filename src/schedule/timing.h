@@ -42,9 +42,13 @@ struct timing_device {
     double peak;       /* of kept memory */
 };
 
-struct timing {
+struct order_extent {
     double makespan;
     double span; /* the longest of a device: from its first pass to its last */
+};
+
+struct timing {
+    struct order_extent extent;
     double peak; /* of the fullest device */
     struct timing_device *devices;
     double *begin, *end; /* of each pass of the order; NULL unless asked for */

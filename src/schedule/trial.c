@@ -100,7 +100,7 @@ static double work_of(const struct trial *trial, int device)
 
 double trial_bubble_of(const struct trial *trial, int device)
 {
-    double makespan = trial->timing.makespan;
+    double makespan = trial->timing.extent.makespan;
     return makespan > 0.0 ? 1.0 - trial->timing.devices[device].busy / makespan : 0.0;
 }
 
@@ -136,8 +136,9 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
     if (ok) {
         ok = search_bound_init(&bound, &problem, &failure);
         if (ok)
-            trial->bound = fabs(bound.makespan - trial->timing.makespan) < ROUNDING * trial->timing.makespan
-                               ? trial->timing.makespan
+            trial->bound = fabs(bound.makespan - trial->timing.extent.makespan) <
+                                   ROUNDING * trial->timing.extent.makespan
+                               ? trial->timing.extent.makespan
                                : bound.makespan;
         search_bound_release(&bound);
     }

@@ -44,11 +44,11 @@ static void yaml_is_read(void **state)
     assert_int_equal(cluster.group_count, 2);
     assert_string_equal(cluster.groups[0].device, "v_100_16gb");
     assert_true(cluster.groups[0].speed == 1);
-    assert_int_equal(cluster.groups[0].nodes, 2);
-    assert_int_equal(cluster.groups[0].devices_per_node, 2);
-    assert_int_equal(cluster.groups[0].memory, INT64_C(16) << 30);
+    assert_int_equal(cluster.groups[0].nodes.count, 2);
+    assert_int_equal(cluster.groups[0].nodes.devices, 2);
+    assert_int_equal(cluster.groups[0].nodes.memory, INT64_C(16) << 30);
     assert_true(cluster.groups[0].intra_node.bandwidth == 0);
-    assert_int_equal(cluster.groups[1].memory, 0);
+    assert_int_equal(cluster.groups[1].nodes.memory, 0);
     assert_true(cluster.groups[1].intra_node.bandwidth == 25e9);
     assert_true(near(cluster.groups[1].intra_node.latency, 5e-6));
     assert_true(cluster.inter_node.bandwidth == 25e9 / 8);
@@ -75,7 +75,7 @@ static void json_is_read(void **state)
           " \"groups\": [{\"device\": \"t4\", \"nodes\": 1, \"devices_per_node\": 1, \"memory\": "
           "17179869184}]}");
     assert_string_equal(cluster.name, "lab");
-    assert_int_equal(cluster.groups[0].memory, INT64_C(17179869184));
+    assert_int_equal(cluster.groups[0].nodes.memory, INT64_C(17179869184));
     assert_string_equal(cluster.groups[0].place, "cluster.json:2:13: groups[0]");
     cluster_release(&cluster);
 }
@@ -100,7 +100,7 @@ static void a_device_type_may_come_twice(void **state)
           "groups: [{device: a, nodes: 1, devices_per_node: 8}, {device: a, nodes: 2, devices_per_node: 3}]");
     assert_int_equal(cluster.group_count, 2);
     assert_string_equal(cluster.groups[1].device, "a");
-    assert_int_equal(cluster.groups[1].devices_per_node, 3);
+    assert_int_equal(cluster.groups[1].nodes.devices, 3);
     cluster_release(&cluster);
 }
 
@@ -151,12 +151,12 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     const struct cluster_group *plain = &cluster.groups[0], *own = &cluster.groups[1];
     const struct cost_device *h100 = tables_device(NULL, "h100");
     assert_string_equal(plain->type->name, h100->name);
-    assert_int_equal(plain->memory, h100->memory);
+    assert_int_equal(plain->nodes.memory, h100->memory);
     assert_ptr_equal(plain->inside, tables_link(NULL, h100->link));
     assert_ptr_equal(plain->calibration, tables_calibration(NULL, h100));
     assert_string_equal(plain->across->name, "inter_node (like ib-400g)");
     assert_true(plain->across->bandwidth == 5e9); /* 8 devices share a node's link */
-    assert_int_equal(own->memory, 30000000000);
+    assert_int_equal(own->nodes.memory, 30000000000);
     assert_int_equal(own->type->memory, 30000000000);
     assert_true(own->inside->bandwidth == 7e9 && own->across->bandwidth == 10e9);
     assert_string_equal(own->across->name, "inter_node (like ib-200g)");

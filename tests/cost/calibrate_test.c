@@ -44,7 +44,7 @@ static void write_table(struct text *table, const struct cost_device *device, bo
         int64_t n = sizes[row / SIZES % SIZES];
         int64_t k = sizes[row / SIZES / SIZES];
         text_format(table, "here,bf16,%d,%d,%d,%.9g\n", (int)m, (int)n, (int)k,
-                    1e6 * gemm_time(device, COST_BF16, 1, m, n, k).seconds);
+                    1e6 * gemm_time(device, COST_BF16, (struct product_size){1, m, n, k}).seconds);
     }
     assert_false(table->failed);
 }
@@ -85,9 +85,10 @@ static void known_parameters_come_back(void **state)
     /* sizes that the table does not hold */
     for (int64_t m = 200; m <= 6000; m *= 3)
         for (int64_t n = 500; n <= 6000; n *= 2)
-            assert_float_equal(gemm_time(&fit.device, COST_BF16, 1, m, n, 3000).seconds /
-                                   gemm_time(&device, COST_BF16, 1, m, n, 3000).seconds,
-                               1, 0.06);
+            assert_float_equal(
+                gemm_time(&fit.device, COST_BF16, (struct product_size){1, m, n, 3000}).seconds /
+                    gemm_time(&device, COST_BF16, (struct product_size){1, m, n, 3000}).seconds,
+                1, 0.06);
 }
 
 static void the_order_of_rows_does_not_matter(void **state)
@@ -131,7 +132,7 @@ static void no_fit_passes_the_peak(void **state)
     device.gemm[COST_BF16].efficiency = 2;
     device.gemm[COST_BF16].small_tile = 1;
     fit_table(&fit, &device, false);
-    double seconds = gemm_time(&fit.device, COST_BF16, 1, 16384, 16384, 16384).seconds;
+    double seconds = gemm_time(&fit.device, COST_BF16, (struct product_size){1, 16384, 16384, 16384}).seconds;
     assert_true(2 * pow(16384, 3) / seconds <= 1.01 * fit.device.peak[COST_BF16]);
 }
 
@@ -161,9 +162,11 @@ static void a_written_device_reads_back(void **state)
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
         assert_true(read->peak[t] == device.peak[t]);
         for (int64_t size = 16; size <= 16384; size *= 4)
-            assert_float_equal(gemm_time(read, (enum cost_type)t, 1, size, size, size).seconds /
-                                   gemm_time(&fit.device, (enum cost_type)t, 1, size, size, size).seconds,
-                               1, 1e-4);
+            assert_float_equal(
+                gemm_time(read, (enum cost_type)t, (struct product_size){1, size, size, size}).seconds /
+                    gemm_time(&fit.device, (enum cost_type)t, (struct product_size){1, size, size, size})
+                        .seconds,
+                1, 1e-4);
     }
     table_release(&table);
     text_release(&text);
@@ -214,14 +217,14 @@ static void tables_are_read_by_the_names_of_columns(void **state)
     assert_int_equal(samples.skipped, 2);
     assert_int_equal(samples.samples[0].type, COST_BF16);
     assert_int_equal(samples.samples[1].type, COST_TF32);
-    assert_int_equal(samples.samples[0].m, 2);
-    assert_int_equal(samples.samples[0].n, 3);
-    assert_int_equal(samples.samples[0].k, 4);
+    assert_int_equal(samples.samples[0].size.m, 2);
+    assert_int_equal(samples.samples[0].size.n, 3);
+    assert_int_equal(samples.samples[0].size.k, 4);
     assert_float_equal(samples.samples[0].seconds * 1e12, 2 * 5 * 2 * 3 * 4, 1e-9);
     gemm_samples_release(&samples);
     assert_true(read_table(&samples, "m,n,k,time_ms\n1,2,3,4\n", NULL, &err));
     assert_float_equal(samples.samples[0].seconds, 4e-3, 1e-15);
-    assert_int_equal(samples.samples[0].batch, 1);
+    assert_int_equal(samples.samples[0].size.batch, 1);
     gemm_samples_release(&samples);
 }
 
@@ -297,7 +300,7 @@ static void published_products_left_out_of_the_fit_are_predicted(void **state)
 
 static double error_on(const struct cost_device *device, const struct gemm_sample *s)
 {
-    return fabs(gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL).seconds / s->seconds - 1);
+    return fabs(gemm_time_near(device, s->type, s->size, NULL).seconds / s->seconds - 1);
 }
 
 /* A card at nine tenths of the pace of its kind is found out by a few products, and its other products follow. */
@@ -312,8 +315,12 @@ static void a_pace_comes_back(void **state)
     (void)state;
     slow.pace = 0.9;
     for (int i = 0; i < FEW; i++) {
-        rows[i] = (struct gemm_sample){COST_BF16, 1, 256 << i % 5, 1024 * (1 + i % 7), 512 * (1 + i % 9), 0};
-        rows[i].seconds = gemm_time_near(&slow, COST_BF16, 1, rows[i].m, rows[i].n, rows[i].k, NULL).seconds;
+        rows[i] =
+            (struct gemm_sample){COST_BF16, {1, 256 << i % 5, 1024 * (1 + i % 7), 512 * (1 + i % 9)}, 0};
+        rows[i].seconds =
+            gemm_time_near(&slow, COST_BF16,
+                           (struct product_size){1, rows[i].size.m, rows[i].size.n, rows[i].size.k}, NULL)
+                .seconds;
     }
     if (!gemm_fit_samples(&fit, &samples, known, &err))
         fail_msg("%s", err.text);

@@ -97,7 +97,7 @@ static void check_product(const struct backward *b, int64_t m, int64_t n, int64_
 {
     for (int i = 0; i < b->fused.kernel_count; i++) {
         const struct kernel *kernel = &b->fused.kernels[i].kernel;
-        if (kernel->kind == KERNEL_GEMM && kernel->m == m && kernel->n == n && kernel->k == k)
+        if (kernel->kind == KERNEL_GEMM && kernel->size.m == m && kernel->size.n == n && kernel->size.k == k)
             return;
     }
     fail_msg("no product %d x %d x %d", (int)m, (int)n, (int)k);

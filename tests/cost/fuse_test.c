@@ -121,10 +121,10 @@ static void test_product_takes_its_epilogue(void **state)
     const struct kernel *kernel = &f.fused.kernels[0].kernel;
     assert_int_equal(kernel->kind, KERNEL_GEMM);
     assert_int_equal(kernel->type, COST_BF16);
-    assert_int_equal(kernel->batch, 1);
-    assert_int_equal(kernel->m, 64);
-    assert_int_equal(kernel->n, 48);
-    assert_int_equal(kernel->k, 32);
+    assert_int_equal(kernel->size.batch, 1);
+    assert_int_equal(kernel->size.m, 64);
+    assert_int_equal(kernel->size.n, 48);
+    assert_int_equal(kernel->size.k, 32);
     assert_float_equal(kernel->bytes, 2 * (64 * 32 + 48 * 32 + 48 + 64 * 48), 0);
     assert_int_equal(f.fused.kernels[0].count, 3);
     release(&f);
@@ -140,10 +140,10 @@ static void test_batched_product_has_its_sizes(void **state)
              "lhs_contracting_dims={3}, rhs_contracting_dims={2}\n}\n");
     const struct kernel *kernel = &f.fused.kernels[0].kernel;
     assert_int_equal(kernel->type, COST_FP16);
-    assert_int_equal(kernel->batch, 6);
-    assert_int_equal(kernel->m, 5);
-    assert_int_equal(kernel->n, 11);
-    assert_int_equal(kernel->k, 7);
+    assert_int_equal(kernel->size.batch, 6);
+    assert_int_equal(kernel->size.m, 5);
+    assert_int_equal(kernel->size.n, 11);
+    assert_int_equal(kernel->size.k, 7);
     assert_true(kernel->inner);
     release(&f);
 }
@@ -158,10 +158,10 @@ static void test_convolution_is_an_implicit_product(void **state)
          "  ROOT c = f32[4,16,8,8] convolution(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01\n}\n");
     const struct kernel *kernel = &f.fused.kernels[0].kernel;
     assert_string_equal(kernel->name, "convolution");
-    assert_int_equal(kernel->batch, 1);
-    assert_int_equal(kernel->m, 4 * 8 * 8);
-    assert_int_equal(kernel->n, 16);
-    assert_int_equal(kernel->k, 8 * 9);
+    assert_int_equal(kernel->size.batch, 1);
+    assert_int_equal(kernel->size.m, 4 * 8 * 8);
+    assert_int_equal(kernel->size.n, 16);
+    assert_int_equal(kernel->size.k, 8 * 9);
     release(&f);
 }
 
@@ -396,10 +396,10 @@ static void test_attention_can_be_one_kernel(void **state)
     const struct kernel *kernel = &f.fused.kernels[0].kernel;
     assert_int_equal(kernel->kind, KERNEL_ATTENTION);
     assert_int_equal(kernel->attention, ATTENTION_FLASH3);
-    assert_int_equal(kernel->batch, 2);
-    assert_int_equal(kernel->m, 64);
-    assert_int_equal(kernel->n, 64);
-    assert_int_equal(kernel->k, 32);
+    assert_int_equal(kernel->size.batch, 2);
+    assert_int_equal(kernel->size.m, 64);
+    assert_int_equal(kernel->size.n, 64);
+    assert_int_equal(kernel->size.k, 32);
     assert_false(kernel->causal);
     release(&f);
     fuse(&f, text);

@@ -27,7 +27,7 @@ static double log_ratio_at(const struct cost_device *device, enum cost_type type
                            int64_t k)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, 1, m, n, k, &near);
+    gemm_time_near(device, type, (struct product_size){1, m, n, k}, &near);
     return near.log_ratio;
 }
 
@@ -59,7 +59,7 @@ static void every_table_is_of_a_known_device_and_in_order(void **state)
         assert_ptr_equal(products_of(device, products->type), products);
         for (int row = 0; row < products->count; row++) {
             const struct product *p = &products->rows[row];
-            assert_true(p->batch >= 1 && p->m >= 1 && p->n >= 1 && p->k >= 1);
+            assert_true(p->size.batch >= 1 && p->size.m >= 1 && p->size.n >= 1 && p->size.k >= 1);
             assert_true(row == 0 || p[-1].at[PRODUCT_BY_N] <= p->at[PRODUCT_BY_N]);
         }
         rows += products->count;
@@ -110,9 +110,9 @@ static void the_nearest_shape_is_among_those_found(void **state)
         for (int s = 0; s < 3; s++)
             size[s] = (int64_t)exp2(3 + 13 * random_uniform(&random));
         float at[PRODUCT_AXES];
-        product_place(at, device->units, 1, size[0], size[1], size[2]);
+        product_place(at, device->units, (struct product_size){1, size[0], size[1], size[2]});
         struct gemm_near near;
-        gemm_time_near(device, COST_BF16, 1, size[0], size[1], size[2], &near);
+        gemm_time_near(device, COST_BF16, (struct product_size){1, size[0], size[1], size[2]}, &near);
         bool found = false;
         const struct product *nearest = nearest_of(products, at);
         for (int n = 0; n < near.count; n++)
@@ -131,7 +131,8 @@ static void a_measured_shape_has_its_measured_time(void **state)
     (void)state;
     for (int i = 0; i < products->count; i += 997) {
         const struct product *p = &products->rows[i];
-        near += fabs(log_ratio_at(device, COST_BF16, p->m, p->n, p->k) - (double)p->log_ratio) <= 0.03;
+        near += fabs(log_ratio_at(device, COST_BF16, p->size.m, p->size.n, p->size.k) -
+                     (double)p->log_ratio) <= 0.03;
         rows++;
     }
     assert_true(rows >= 25 && 10 * near >= 9 * rows);
@@ -144,7 +145,8 @@ static void far_from_all_shapes_the_formula_counts(void **state)
     (void)state;
     assert_true(fabs(log_ratio_at(device, COST_BF16, far, far, far)) < 0.005);
     assert_true(fabs(log_ratio_at(device, COST_BF16, 1, 1, far)) < 0.01);
-    struct gemm_time time = gemm_time_near(device, COST_BF16, far, far, far, far, NULL);
+    struct gemm_time time =
+        gemm_time_near(device, COST_BF16, (struct product_size){far, far, far, far}, NULL);
     assert_true(isfinite(time.seconds) && time.seconds > 0);
 }
 
@@ -153,8 +155,9 @@ static void without_measured_shapes_times_are_the_formula_s(void **state)
     const struct cost_device *device = find("mi300x");
     struct gemm_near near;
     (void)state;
-    double seconds = gemm_time_near(device, COST_BF16, 1, 512, 4096, 4096, &near).seconds;
-    assert_true(seconds == gemm_time(device, COST_BF16, 1, 512, 4096, 4096).seconds);
+    double seconds =
+        gemm_time_near(device, COST_BF16, (struct product_size){1, 512, 4096, 4096}, &near).seconds;
+    assert_true(seconds == gemm_time(device, COST_BF16, (struct product_size){1, 512, 4096, 4096}).seconds);
     assert_int_equal(near.count, 0);
     assert_true(near.log_ratio == 0);
 }
@@ -168,8 +171,9 @@ static void no_correction_exceeds_the_peak(void **state)
         const struct cost_device *device = find(products->device);
         for (int row = 0; row < products->count; row += 501) {
             const struct product *p = &products->rows[row];
-            double seconds = gemm_time_near(device, products->type, p->batch, p->m, p->n, p->k, NULL).seconds;
-            double flops = 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
+            double seconds = gemm_time_near(device, products->type, p->size, NULL).seconds;
+            double flops =
+                2.0 * (double)p->size.batch * (double)p->size.m * (double)p->size.n * (double)p->size.k;
             assert_true(flops / seconds <= device->peak[products->type] * (1 + 1e-9));
         }
     }

@@ -22,7 +22,7 @@ static const char *const measured[] = {"a100-80gb", "h100-sxm", "h200", "b200", 
 
 static double seconds(const struct cost_device *device, enum cost_type type, int64_t m, int64_t n, int64_t k)
 {
-    return gemm_time(device, type, 1, m, n, k).seconds;
+    return gemm_time(device, type, (struct product_size){1, m, n, k}).seconds;
 }
 
 static const struct cost_device *find(const char *name)
@@ -140,7 +140,7 @@ static void the_largest_sizes_stay_finite(void **state)
 {
     (void)state;
     int64_t max = (int64_t)1 << 40;
-    struct gemm_time time = gemm_time(find("h100"), COST_BF16, max, max, max, max);
+    struct gemm_time time = gemm_time(find("h100"), COST_BF16, (struct product_size){max, max, max, max});
     assert_true(isfinite(time.seconds));
     assert_true(time.seconds > 1e20);
 }
@@ -151,7 +151,7 @@ static void a_batch_is_faster_than_its_products_one_by_one(void **state)
     for (size_t d = 0; d < MEASURED; d++) {
         const struct cost_device *device = find(measured[d]);
         double one = seconds(device, COST_BF16, 128, 128, 64);
-        double all = gemm_time(device, COST_BF16, 96, 128, 128, 64).seconds;
+        double all = gemm_time(device, COST_BF16, (struct product_size){96, 128, 128, 64}).seconds;
         assert_true(all > one);
         assert_true(all < 48 * one);
     }

@@ -61,10 +61,8 @@ static void test_profile_has_a_layer_per_file(void **state)
     const char *first = save("a.hlo", a.data), *second = save("b.hlo", b.data);
     struct layer_file files[] = {{first, NULL}, {second, NULL}, {first, NULL}};
     const struct cost_device *devices[] = {tables_device(NULL, "v100-16gb"), tables_device(NULL, "h100-sxm")};
-    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
-                                            .microbatch_size = 8,
-                                            .devices_per_node = 4,
-                                            .nodes = 3};
+    struct layer_profile_options options = {.layer.reach = {4, 3, tables_link(NULL, "ib-200g")},
+                                            .microbatch_size = 8};
     if (!layer_profile(&profile, NULL, files, 3, devices, 2, &options, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(profile.layer_count, 3);
@@ -126,10 +124,8 @@ static void test_oobleck_folder_is_complete(void **state)
     struct text text = transformer(&bert);
     struct layer_file files[] = {{save("a.hlo", text.data), NULL}, {save("a.hlo", text.data), NULL}};
     const struct cost_device *device = tables_device(NULL, "h100-sxm");
-    struct layer_profile_options options = {.layer = {.across = tables_link(NULL, "ib-200g")},
-                                            .microbatch_size = 8,
-                                            .devices_per_node = 4,
-                                            .nodes = 3};
+    struct layer_profile_options options = {.layer.reach = {4, 3, tables_link(NULL, "ib-200g")},
+                                            .microbatch_size = 8};
     char path[64];
     snprintf(path, sizeof path, "%s/oobleck", folder);
     if (!layer_profile(&made, NULL, files, 2, &device, 1, &options, NULL, &err) ||

@@ -213,7 +213,7 @@ static void test_collectives_inside_a_layer_take_time(void **state)
          &(struct layer_options){0});
     const struct cost_device *device = tables_device(NULL, "h100-sxm");
     struct layer_options inside = {0},
-                         across = {.devices_per_node = 4, .across = tables_link(NULL, "ib-200g")};
+                         across = {.reach.devices_per_node = 4, .reach.across = tables_link(NULL, "ib-200g")};
     double near = layer_seconds(&made.layer.forward, device, &inside);
     assert_int_equal(made.layer.forward.transfers[0].group, 8);
     assert_true(near > 64e6 / device->bandwidth);

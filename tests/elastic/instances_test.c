@@ -95,7 +95,7 @@ static void set_is_the_best_of_all(const struct random_kit_spec *spec, int cases
         random_kit(&kit, spec, seed + (uint64_t)i);
         int nodes[ELASTIC_MAX_KINDS] = {0};
         for (int k = 0; k < kit.kind_count; k++)
-            nodes[k] = (int)random_between(&state, 0, 2 * (int64_t)kit.kinds[k].nodes);
+            nodes[k] = (int)random_between(&state, 0, 2 * (int64_t)kit.kinds[k].nodes.count);
         struct brute brute = {.kit = &kit, .faults = (int)random_between(&state, 0, 2), .best = INFINITY};
         brute.counts = calloc((size_t)kit.shape_count, sizeof *brute.counts);
         int left[ELASTIC_MAX_KINDS];
@@ -198,7 +198,7 @@ static void larger_sets_agree_with_a_dynamic_program(void **unused)
                                   .shape_count = (int)random_between(&state, 2, SHAPES),
                                   .shapes = shapes,
                                   .batch = random_between(&state, 10, 60)};
-        kit.kinds[0] = (struct elastic_kind){.name = "one", .nodes = nodes, .per_node = 1, .across = 10};
+        kit.kinds[0] = (struct elastic_kind){.name = "one", .nodes = {nodes, 1, 0}, .across = 10};
         for (int t = 0; t < kit.shape_count; t++) {
             int n = (int)random_between(&state, 1, 9);
             lines[t] = (struct elastic_line){1, (double)random_between(&state, 0, 9) / 7,
@@ -238,7 +238,7 @@ static void thousands_of_nodes_are_proven(void **unused)
         struct elastic_kit kit = {
             .kind_count = 1, .shape_count = SHAPES, .shapes = shapes, .batch = 3001 + 1000 * i};
         uint64_t state = (uint64_t)i;
-        kit.kinds[0] = (struct elastic_kind){.name = "one", .nodes = 4096, .per_node = 8, .across = 5e10};
+        kit.kinds[0] = (struct elastic_kind){.name = "one", .nodes = {4096, 8, 0}, .across = 5e10};
         for (int t = 0; t < SHAPES; t++) {
             int n = FIRST + t;
             lines[t] = (struct elastic_line){1, 0.5, (2.0 + 0.3 * random_uniform(&state)) / n + 0.002, 1};
@@ -276,7 +276,7 @@ static void hard_mixes_keep_a_close_bound(void **unused)
     int nodes[ELASTIC_MAX_KINDS];
     uint64_t state = 4;
     for (int k = 0; k < KINDS; k++)
-        nodes[k] = kit.kinds[k].nodes = 256;
+        nodes[k] = kit.kinds[k].nodes.count = 256;
     for (int t = 0; t < SHAPES; t++) {
         double speed = 0;
         shapes[t].nodes = (int)random_between(&state, 4, 17);
@@ -308,12 +308,12 @@ static void rate_is_that_of_the_set(void **unused)
         struct elastic_rate *rate = elastic_rate_new(&kit, 1, &err);
         assert_non_null(rate);
         for (int turn = 0; turn < 2; turn++) /* the second from the cache */
-            for (int n = 0; n <= kit.kinds[0].nodes; n++) {
+            for (int n = 0; n <= kit.kinds[0].nodes.count; n++) {
                 int live[ELASTIC_MAX_KINDS] = {n};
                 double seconds;
                 struct elastic_set set;
                 for (int k = 1; k < kit.kind_count; k++)
-                    live[k] = kit.kinds[k].nodes;
+                    live[k] = kit.kinds[k].nodes.count;
                 assert_true(elastic_rate_seconds(rate, live, &seconds, &err));
                 bool made = elastic_instances(&set, &kit, live, 1, &err) ||
                             elastic_instances(&set, &kit, live, 0, &err);

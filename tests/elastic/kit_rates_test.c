@@ -62,7 +62,7 @@ static void copies_are_the_mean_of_all_single_losses(void **unused)
         double seconds, checkpoints, sum = 0;
         random_kit(&kit, &(struct random_kit_spec){2, 5, 5, 40, true}, 1000 + (uint64_t)i);
         for (int k = 0; k < kit.kind_count; k++)
-            nodes[k] = kit.kinds[k].nodes;
+            nodes[k] = kit.kinds[k].nodes.count;
         bool found = elastic_copy_seconds(&kit, &seconds, &checkpoints, &err);
         if (!found || !elastic_instances(&set, &kit, nodes, 0, &err)) {
             assert_int_equal(err.kind, ERROR_INFEASIBLE);
@@ -76,9 +76,9 @@ static void copies_are_the_mean_of_all_single_losses(void **unused)
             asked++;
             if (!elastic_reconfigure(&way, &state, &change, &err))
                 continue; /* too few nodes are left */
-            if (!way.checkpoint) {
+            if (!way.outcome.checkpoint) {
                 answered++;
-                sum += way.seconds;
+                sum += way.outcome.seconds;
             }
             elastic_transition_release(&way);
         }

@@ -335,11 +335,11 @@ static void groups_of_shards_have_all_states(void **unused)
             fail_msg("%s", err.text);
         struct elastic_change change = {.lost = first, .lost_count = 1, .method = ELASTIC_LOCAL, .faults = 1};
         assert_true(elastic_reconfigure(&way, &state, &change, &err));
-        assert_false(way.checkpoint);
+        assert_false(way.outcome.checkpoint);
         elastic_transition_release(&way);
         change = (struct elastic_change){.lost = same, .lost_count = 2, .method = ELASTIC_LOCAL};
         assert_true(elastic_reconfigure(&way, &state, &change, &err)); /* both nodes of the same shards */
-        assert_true(way.checkpoint);
+        assert_true(way.outcome.checkpoint);
         assert_non_null(strstr(way.reason, "have no copy left (HSDP)"));
         elastic_transition_release(&way);
         elastic_state_release(&state);

@@ -65,8 +65,7 @@ static void make_kit(struct elastic_kit *kit, const struct golden *golden, int l
     struct text text = {0};
     struct error err;
     struct cluster_group group = {.device = golden->groups[0].device,
-                                  .nodes = MAX_NODES,
-                                  .devices_per_node = golden->groups[0].devices_per_node,
+                                  .nodes = {MAX_NODES, golden->groups[0].devices_per_node, 0},
                                   .intra_node = {.bandwidth = 25e9, .latency = 5e-6}};
     struct cluster cluster = {.path = "cluster.yaml",
                               .group_count = 1,
@@ -181,7 +180,7 @@ static void losses_down_to_the_minimum_use_all_nodes(void **unused)
         skip();
     assert_true(golden_load(&golden, "homo_raw_n1-8_g1_b50.json", &err));
     make_kit(&kit, &golden, 2);
-    kit.kinds[0].nodes = 14;
+    kit.kinds[0].nodes.count = 14;
     for (int faults = 1; faults <= 3; faults++)
         for (int step = 1; step <= 11; step += 2) {
             struct elastic_set set;
@@ -200,7 +199,7 @@ static void losses_down_to_the_minimum_use_all_nodes(void **unused)
                 assert_true(elastic_reconfigure(&next, now, &change, &err));
                 if (whole)
                     assert_int_equal(spares_of(&next.after), 0);
-                assert_false(next.checkpoint);
+                assert_false(next.outcome.checkpoint);
                 elastic_transition_release(&way);
                 way = next;
             }

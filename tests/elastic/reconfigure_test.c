@@ -96,7 +96,7 @@ static void check_copies(const struct elastic_state *from, const struct elastic_
         assert_true(near(copy->bytes, own));
         bytes += own;
     }
-    assert_true(near(bytes, way->bytes_across + way->bytes_inside));
+    assert_true(near(bytes, way->outcome.bytes_across + way->bytes_inside));
     for (int d = 0; d < from->node_count * DEVICES; d++)
         for (int c = 0; c < LAYERS * UNITS; c++)
             assert_int_equal(got.cells[d][c], after.cells[d][c] && !before.cells[d][c]);
@@ -124,7 +124,7 @@ static bool start(struct elastic_state *state, struct elastic_kit *kit, uint64_t
     int nodes[ELASTIC_MAX_KINDS];
     random_kit(kit, &(struct random_kit_spec){2, 5, 5, 40, true}, seed);
     for (int k = 0; k < kit->kind_count; k++)
-        nodes[k] = kit->kinds[k].nodes *= 2;
+        nodes[k] = kit->kinds[k].nodes.count *= 2;
     if (!elastic_instances(&set, kit, nodes, faults, &err)) {
         elastic_kit_release(kit);
         return false;
@@ -158,13 +158,13 @@ static void losses_keep_every_layer(void **unused)
         if (elastic_reconfigure(&way, &state, &change, &err)) {
             ways++;
             check_state(&way.after, gone);
-            assert_int_equal(way.checkpoint, is_lost(&state, gone));
-            assert_int_equal(way.checkpoint, way.missing.length > 0);
+            assert_int_equal(way.outcome.checkpoint, is_lost(&state, gone));
+            assert_int_equal(way.outcome.checkpoint, way.missing.length > 0);
             if (lost_count < 2)
-                assert_false(way.checkpoint);
-            if (!way.checkpoint) {
+                assert_false(way.outcome.checkpoint);
+            if (!way.outcome.checkpoint) {
                 check_copies(&state, &way, gone);
-                assert_true(way.seconds >= way.bound * (1 - 1e-12));
+                assert_true(way.outcome.seconds >= way.bound * (1 - 1e-12));
                 moved += way.copy_count > 0;
             } else {
                 checkpoints++;
@@ -270,15 +270,15 @@ static void sources_are_nearly_the_best(void **unused)
                     choice.devices[choice.count] = d;
                     choice.cells[choice.count++] = c;
                 }
-        if (!way.checkpoint && choice.count > 0 && choices < 20000) {
+        if (!way.outcome.checkpoint && choice.count > 0 && choices < 20000) {
             try_sources(&choice, 0);
             double least = fmax(choice.best, seconds_in(&choice));
-            double latency = way.bytes_across > 0 ? 0.01 : 0;
+            double latency = way.outcome.bytes_across > 0 ? 0.01 : 0;
             assert_true(way.bound <= least + latency + 1e-9);
-            assert_true(way.seconds >= least - 1e-9);
-            assert_true(way.seconds <= 1.5 * least + latency + 1e-9);
+            assert_true(way.outcome.seconds >= least - 1e-9);
+            assert_true(way.outcome.seconds <= 1.5 * least + latency + 1e-9);
             compared++;
-            best += near(way.seconds, least + latency) || near(way.seconds, least);
+            best += near(way.outcome.seconds, least + latency) || near(way.outcome.seconds, least);
         }
         elastic_transition_release(&way);
         elastic_state_release(&state);
@@ -297,7 +297,7 @@ static void make_templates(struct elastic_kit *kit)
 {
     memset(kit, 0, sizeof *kit);
     kit->kind_count = 1;
-    kit->kinds[0] = (struct elastic_kind){.name = "gpu", .nodes = MOST, .per_node = 1, .across = 1e9};
+    kit->kinds[0] = (struct elastic_kind){.name = "gpu", .nodes = {MOST, 1, 0}, .across = 1e9};
     kit->layer_count = kit->segment_count = MOST;
     kit->units = 1;
     kit->segment_from = ARENA_ARRAY(&kit->arena, MOST + 1, int);
@@ -397,9 +397,9 @@ static void returned_nodes_are_used(void **unused)
     change = (struct elastic_change){.returned = lost, .returned_count = 2};
     assert_true(elastic_reconfigure(&back, &away.after, &change, &err));
     check_state(&back.after, gone);
-    assert_true(back.iteration < away.iteration);
-    assert_false(back.checkpoint);
-    assert_true(back.bytes_across > 0);
+    assert_true(back.outcome.iteration < away.outcome.iteration);
+    assert_false(back.outcome.checkpoint);
+    assert_true(back.outcome.bytes_across > 0);
     change = (struct elastic_change){.returned = &stranger, .returned_count = 1};
     assert_false(elastic_reconfigure(&none, &away.after, &change, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
@@ -426,7 +426,7 @@ static void missing_layers_are_named(void **unused)
     assert_true(elastic_state_start(&state, &kit, &set, &err));
     struct elastic_change change = {.lost = lost, .lost_count = 4};
     assert_true(elastic_reconfigure(&way, &state, &change, &err));
-    assert_true(way.checkpoint);
+    assert_true(way.outcome.checkpoint);
     assert_non_null(way.reason);
     assert_string_equal(way.missing.data, "3-4, 9, 13");
     assert_int_equal(way.kept, 1);
@@ -449,22 +449,24 @@ static void spares_get_what_was_lost(void **unused)
     assert_true(elastic_state_start(&state, &kit, &set, &err));
     struct elastic_change change = {.lost = &lost, .lost_count = 1};
     assert_true(elastic_reconfigure(&way, &state, &change, &err));
-    assert_int_equal(way.replaced, 1);
-    assert_int_equal(way.reinstantiated + way.borrowed + way.merged + way.added, 0);
+    assert_int_equal(way.outcome.replaced, 1);
+    assert_int_equal(
+        way.outcome.reinstantiated + way.outcome.borrowed + way.outcome.merged + way.outcome.added, 0);
     assert_int_equal(way.copy_count, 1);
     assert_int_equal(way.copies[0].to_node, 10);
     assert_int_equal(way.copies[0].from_node, 7);
     assert_int_equal(way.copies[0].first, 5);
     assert_int_equal(way.copies[0].last, 7);
-    assert_true(near(way.bytes_across, 3e6) && near(way.seconds, 3e6 / 1e9) && near(way.bound, way.seconds));
-    assert_true(way.iteration == way.before);
+    assert_true(near(way.outcome.bytes_across, 3e6) && near(way.outcome.seconds, 3e6 / 1e9) &&
+                near(way.bound, way.outcome.seconds));
+    assert_true(way.outcome.iteration == way.before);
     /* and when a spare itself is lost, nothing happens */
     lost = 12;
     elastic_transition_release(&way);
     assert_true(elastic_reconfigure(&way, &state, &change, &err));
     assert_int_equal(way.copy_count, 0);
     assert_int_equal(way.after.instance_count, 2);
-    assert_true(way.seconds == 0);
+    assert_true(way.outcome.seconds == 0);
     elastic_transition_release(&way);
     elastic_state_release(&state);
     elastic_kit_release(&kit);
@@ -486,12 +488,12 @@ static void of_equal_shapes_the_fastest_is_taken(void **unused)
         int expected = first ? 1 : kit.shape_count;
         kit.shape_count++;
         struct elastic_set set = {.counts = counts, .instances = 2};
-        kit.kinds[0].nodes = 8;
+        kit.kinds[0].nodes.count = 8;
         assert_true(elastic_state_start(&state, &kit, &set, &err));
         struct elastic_change change = {.lost = &lost, .lost_count = 1};
         assert_true(elastic_reconfigure(&way, &state, &change, &err));
         assert_int_equal(way.after.instances[0].shape, expected);
-        assert_int_equal(way.reinstantiated, 1);
+        assert_int_equal(way.outcome.reinstantiated, 1);
         elastic_transition_release(&way);
         elastic_state_release(&state);
         elastic_kit_release(&kit);
@@ -517,8 +519,8 @@ static void single_losses_are_those_of_each_node(void **unused)
             nodes += losses[l].nodes;
             if (!elastic_reconfigure(&way, &state, &change, &err))
                 continue;
-            assert_true(losses[l].iteration == way.iteration);
-            assert_true(losses[l].bytes == way.bytes_across);
+            assert_true(losses[l].outcome.iteration == way.outcome.iteration);
+            assert_true(losses[l].outcome.bytes_across == way.outcome.bytes_across);
             elastic_transition_release(&way);
         }
         assert_int_equal(nodes, state.node_count);

@@ -29,8 +29,8 @@ static double best_of_mixes(struct plan_problem *mix, const struct plan_problem 
     double best = INFINITY;
     if (g == all->group_count)
         return left == 0 ? brute_force(mix).time : INFINITY;
-    for (int nodes = 0; nodes <= left && nodes <= all->groups[g].nodes; nodes++) {
-        mix->groups[g].nodes = nodes;
+    for (int nodes = 0; nodes <= left && nodes <= all->groups[g].nodes.count; nodes++) {
+        mix->groups[g].nodes.count = nodes;
         best = fmin(best, best_of_mixes(mix, all, g + 1, left - nodes));
     }
     return best;
@@ -43,7 +43,7 @@ static void check_template(const struct plan_template *template, const struct pl
     struct error err;
     assert_int_equal(plan_problem_nodes(&template->problem), template->nodes);
     for (int g = 0; g < problem->group_count; g++) {
-        assert_in_range(template->problem.groups[g].nodes, 0, problem->groups[g].nodes);
+        assert_in_range(template->problem.groups[g].nodes.count, 0, problem->groups[g].nodes.count);
         assert_ptr_equal(template->problem.groups[g].forward, problem->groups[g].forward);
     }
     assert_true(brute_contains(&template->problem, &template->plan));
@@ -124,8 +124,8 @@ static void threads_change_nothing(void **state)
             assert_int_equal(one.templates[k].nodes, many.templates[k].nodes);
             assert_true(one.templates[k].plan.iteration_time == many.templates[k].plan.iteration_time);
             for (int g = 0; g < problem.group_count; g++)
-                assert_int_equal(one.templates[k].problem.groups[g].nodes,
-                                 many.templates[k].problem.groups[g].nodes);
+                assert_int_equal(one.templates[k].problem.groups[g].nodes.count,
+                                 many.templates[k].problem.groups[g].nodes.count);
         }
         templates_release(&one);
         templates_release(&many);
@@ -186,14 +186,12 @@ static struct plan_problem two_kinds(void)
         .activation_bytes = bytes,
         .group_count = 2,
         .groups = {{.device = "slow",
-                    .nodes = 1,
-                    .devices_per_node = 1,
+                    .nodes = {1, 1, 0},
                     .splits = 1,
                     .forward = slow_forward,
                     .backward = slow_backward},
                    {.device = "fast",
-                    .nodes = 2,
-                    .devices_per_node = 1,
+                    .nodes = {2, 1, 0},
                     .splits = 1,
                     .forward = fast_forward,
                     .backward = fast_backward}},
@@ -211,10 +209,10 @@ static void fewer_nodes_are_the_faster_ones(void **state)
     assert_true(templates_make(&set, &problem, 1, 3, &exact, &err));
     assert_int_equal(set.count, 3);
     assert_true(near(set.templates[0].plan.iteration_time, 3.0 + 3 * 3.0));
-    assert_int_equal(set.templates[0].problem.groups[0].nodes, 0);
-    assert_int_equal(set.templates[0].problem.groups[1].nodes, 1);
+    assert_int_equal(set.templates[0].problem.groups[0].nodes.count, 0);
+    assert_int_equal(set.templates[0].problem.groups[1].nodes.count, 1);
     assert_true(near(set.templates[1].plan.iteration_time, 3.0 + 3 * 2.0));
-    assert_int_equal(set.templates[1].problem.groups[1].nodes, 2);
+    assert_int_equal(set.templates[1].problem.groups[1].nodes.count, 2);
     assert_true(near(set.templates[2].plan.iteration_time, 3.0 + 3 * 2.0)); /* the slow one is idle */
     templates_release(&set);
     problem.objective = OBJECTIVE_OOBLECK;
@@ -248,8 +246,7 @@ static void the_fastest_kinds_reason_is_given(void **state)
         problem.layer_count = 1;
         for (int g = 0; g < 3; g++)
             problem.groups[g] = (struct plan_group){.device = names[g],
-                                                    .nodes = 1,
-                                                    .devices_per_node = cases[i].devices[g],
+                                                    .nodes = {1, cases[i].devices[g], 0},
                                                     .splits = 1,
                                                     .forward = &cases[i].forward[g],
                                                     .backward = &cases[i].backward[g]};
@@ -267,15 +264,15 @@ static void a_mix_that_does_not_fit_is_passed_over(void **state)
     struct plan_problem problem = two_kinds();
     struct template_set set;
     struct error err;
-    problem.groups[1].memory = 20999; /* 7 x 3,000 bytes are needed */
+    problem.groups[1].nodes.memory = 20999; /* 7 x 3,000 bytes are needed */
     assert_true(templates_make(&set, &problem, 1, 1, &exact, &err));
     assert_true(near(set.templates[0].plan.iteration_time, 9.0 + 3 * 9.0));
-    assert_int_equal(set.templates[0].problem.groups[0].nodes, 1);
+    assert_int_equal(set.templates[0].problem.groups[0].nodes.count, 1);
     assert_true(set.templates[0].plan.proven_optimal);
     templates_release(&set);
-    problem.groups[1].memory = 21000;
+    problem.groups[1].nodes.memory = 21000;
     assert_true(templates_make(&set, &problem, 1, 1, &exact, &err));
-    assert_int_equal(set.templates[0].problem.groups[1].nodes, 1);
+    assert_int_equal(set.templates[0].problem.groups[1].nodes.count, 1);
     templates_release(&set);
 }
 
@@ -300,7 +297,8 @@ static void so_many_mixes_and_no_more(void **state)
     struct template_set set;
     struct error err;
     problem.objective = OBJECTIVE_OOBLECK;
-    problem.groups[0].nodes = problem.groups[1].nodes = 30000; /* none fits: there are two layers */
+    problem.groups[0].nodes.count = problem.groups[1].nodes.count =
+        30000; /* none fits: there are two layers */
     assert_false(
         templates_make(&set, &problem, TEMPLATES_MAX_MIXES - 1, TEMPLATES_MAX_MIXES - 1, &exact, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
@@ -309,12 +307,12 @@ static void so_many_mixes_and_no_more(void **state)
     assert_false(
         templates_make(&set, &problem, TEMPLATES_MAX_MIXES - 2, TEMPLATES_MAX_MIXES - 1, &exact, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    problem.groups[0].nodes = 100; /* at most 101 mixes of each number */
+    problem.groups[0].nodes.count = 100; /* at most 101 mixes of each number */
     assert_false(templates_make(&set, &problem, 1000, 1000 + 197, &exact, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     assert_false(templates_make(&set, &problem, 1000, 1000 + 198, &exact, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    problem.groups[1].nodes = 1000; /* of 1,099 nodes there is a choice of 2 mixes, of 1,100 of 1 */
+    problem.groups[1].nodes.count = 1000; /* of 1,099 nodes there is a choice of 2 mixes, of 1,100 of 1 */
     assert_false(templates_make(&set, &problem, 1000, 1100, &exact, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
 }
@@ -328,9 +326,9 @@ static void make_shown(struct template_set *set, struct plan_template *templates
     snprintf(templates[0].error.text, sizeof templates[0].error.text, "no plan: too large");
     stages[0] = (struct pipeline_stage){.forward = 1.0, .backward = 1.5};
     stages[1] =
-        (struct pipeline_stage){.last_layer = 1, .forward = 0.5, .backward = 1.5, .group = 1, .node = 1};
+        (struct pipeline_stage){.layers.last = 1, .forward = 0.5, .backward = 1.5, .group = 1, .node = 1};
     templates[1] = (struct plan_template){.nodes = 2, .feasible = true, .problem = two_kinds()};
-    templates[1].problem.groups[1].nodes = 1;
+    templates[1].problem.groups[1].nodes.count = 1;
     templates[1].plan = (struct pipeline){.stage_count = 2,
                                           .stages = stages,
                                           .search = "exact",

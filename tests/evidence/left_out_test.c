@@ -78,7 +78,7 @@ static void no_run_of_a_part_tells_of_it(void **state)
             continue;
         struct residual row = residual_of(run);
         struct estimate estimate = neighbours_estimate(&rest, &row.likeness, NULL, NULL);
-        struct interval interval = interval_of(&estimate, run->predicted.seconds);
+        struct plan_interval interval = interval_of(&estimate, run->predicted.seconds);
         inside += interval_holds(&interval, run->seconds);
     }
     struct left_out *list = make(&runs, PART_SOURCE, &count);

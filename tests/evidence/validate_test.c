@@ -198,7 +198,7 @@ static void intervals_cover_published_runs(void **state)
         if (run->reason || !run->scored)
             continue;
         struct estimate estimate = run_judge(run, PART_ITSELF);
-        struct interval interval = interval_of(&estimate, run->predicted.seconds);
+        struct plan_interval interval = interval_of(&estimate, run->predicted.seconds);
         inside += interval_holds(&interval, run->seconds);
         runs++;
     }

@@ -15,8 +15,8 @@ static const struct figure_plan_options screen = {.style = &figure_screen};
 static void set_stage(struct plan_stage *stage, int first, int last, int type, int tensor, double forward,
                       double backward)
 {
-    stage->first_layer = first;
-    stage->last_layer = last;
+    stage->layers.first = first;
+    stage->layers.last = last;
     stage->type = type;
     stage->degrees.tensor = tensor;
     stage->seconds.forward = forward;

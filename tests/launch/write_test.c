@@ -502,11 +502,11 @@ static void oobleck_is_a_plan_of_ours_too(void **state)
     const struct plan_stage *stages = plan.pipelines[0].stages;
     assert_int_equal(plan.asked_microbatches, 24);
     assert_int_equal(plan.global_batch, 24);
-    assert_int_equal(stages[0].first_layer, 0);
-    assert_int_equal(stages[0].last_layer, 16); /* the embedding and 16 blocks */
+    assert_int_equal(stages[0].layers.first, 0);
+    assert_int_equal(stages[0].layers.last, 16); /* the embedding and 16 blocks */
     assert_int_equal(stages[0].degrees.tensor, 2);
-    assert_int_equal(stages[1].first_layer, 17);
-    assert_int_equal(stages[1].last_layer, 33); /* the head */
+    assert_int_equal(stages[1].layers.first, 17);
+    assert_int_equal(stages[1].layers.last, 33); /* the head */
     assert_true(plan.memory == job_memory(&job).total);
     /* what only the whole plan has is unknown, and not 0 */
     assert_true(isnan(plan.iteration_time) && isnan(plan.lower_bound) && isnan(plan.expected));

@@ -29,33 +29,29 @@ static struct kernel_task task_of(struct kernel kernel, bool is_backward)
 static void kernels_become_tasks(void **state)
 {
     (void)state;
-    struct kernel_task task = task_of(
-        (struct kernel){.kind = KERNEL_GEMM, .type = COST_BF16, .batch = 2, .m = 3, .n = 4, .k = 5}, true);
+    struct kernel_task task =
+        task_of((struct kernel){.kind = KERNEL_GEMM, .type = COST_BF16, .size = {2, 3, 4, 5}}, true);
     assert_int_equal(task.kind, TASK_PRODUCT);
-    assert_true(task.is_bf16 && !task.is_backward && task.batch == 2 && task.m == 3 && task.n == 4 &&
-                task.k == 5);
-    task = task_of((struct kernel){.kind = KERNEL_ATTENTION,
-                                   .type = COST_FP32,
-                                   .batch = 8,
-                                   .m = 16,
-                                   .n = 16,
-                                   .k = 4,
-                                   .backward = true},
-                   true);
+    assert_true(task.is_bf16 && !task.is_backward && task.size.batch == 2 && task.size.m == 3 &&
+                task.size.n == 4 && task.size.k == 5);
+    task = task_of(
+        (struct kernel){
+            .kind = KERNEL_ATTENTION, .type = COST_FP32, .size = {8, 16, 16, 4}, .backward = true},
+        true);
     assert_true(task.kind == TASK_ATTENTION && task.is_backward && !task.is_bf16);
     /* as many bytes as the kernel moves */
     task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "norm", .bytes = 4.0 * 2.0 * 64.0 * 10.0},
                    false);
-    assert_true(task.kind == TASK_NORM && task.m == 10 && task.n == 64);
+    assert_true(task.kind == TASK_NORM && task.size.m == 10 && task.size.n == 64);
     task = task_of(
         (struct kernel){.kind = KERNEL_STREAM, .name = "softmax", .bytes = 4.0 * 3.0 * 64.0 * 10.0}, true);
-    assert_true(task.kind == TASK_SOFTMAX && task.m == 10 && task.n == 64 && task.is_backward);
+    assert_true(task.kind == TASK_SOFTMAX && task.size.m == 10 && task.size.n == 64 && task.is_backward);
     task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "activation", .bytes = 4.0 * 2.0 * 100.0},
                    false);
-    assert_true(task.kind == TASK_ACTIVATION && task.m == 100);
+    assert_true(task.kind == TASK_ACTIVATION && task.size.m == 100);
     task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "elementwise", .bytes = 4.0 * 3.0 * 100.0},
                    true);
-    assert_true(task.kind == TASK_POINTWISE && task.m == 100 && !task.is_backward);
+    assert_true(task.kind == TASK_POINTWISE && task.size.m == 100 && !task.is_backward);
 }
 
 static void other_types_and_sizes_are_refused(void **state)
@@ -63,14 +59,13 @@ static void other_types_and_sizes_are_refused(void **state)
     (void)state;
     struct kernel_task task;
     struct error err;
-    struct kernel kernel = {
-        .kind = KERNEL_GEMM, .type = COST_FP8, .name = "gemm", .batch = 1, .m = 1, .n = 1, .k = 1};
+    struct kernel kernel = {.kind = KERNEL_GEMM, .type = COST_FP8, .name = "gemm", .size = {1, 1, 1, 1}};
     assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
     assert_string_equal(err.text, "'gemm' is in fp8: oneDNN measures fp32 and bf16");
     kernel.type = COST_FP32;
-    kernel.m = kernel.k = INT64_C(1) << 40;
+    kernel.size.m = kernel.size.k = INT64_C(1) << 40;
     assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
-    kernel.m = 0;
+    kernel.size.m = 0;
     assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
 }
 
@@ -102,12 +97,12 @@ static void every_task_runs(void **state)
         for (int backward = 0; backward < 2; backward++)
             for (int batch = 1; batch < 4; batch += 2) {
                 const struct kernel_task task = {
-                    .kind = kind, .is_backward = backward, .batch = batch, .m = 24, .n = 40, .k = 8};
+                    .kind = kind, .is_backward = backward, .size = {batch, 24, 40, 8}};
                 if (!kernel_set_add(&set, &list, &task, 1.0, &err))
                     fail_msg("%s", err.text);
                 made++;
             }
-    const struct kernel_task again = {.kind = TASK_NORM, .batch = 1, .m = 24, .n = 40, .k = 8};
+    const struct kernel_task again = {.kind = TASK_NORM, .size = {1, 24, 40, 8}};
     assert_true(kernel_set_add(&set, &list, &again, 2.0, &err));
     assert_int_equal(set.count, made); /* it is known */
     assert_int_equal(list.count, made + 1);
@@ -123,8 +118,8 @@ static void memory_that_is_not_there_is_an_error(void **state)
     (void)state;
     struct kernel_set set;
     struct error err;
-    const struct kernel_task task = {
-        .kind = TASK_PRODUCT, .batch = 1, .m = INT64_C(1) << 30, .n = 1, .k = INT64_C(1) << 18};
+    const struct kernel_task task = {.kind = TASK_PRODUCT,
+                                     .size = {1, INT64_C(1) << 30, 1, INT64_C(1) << 18}};
     if (!has_module(&set))
         skip();
     assert_null(kernel_make(set.calls, &task, &err));

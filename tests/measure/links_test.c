@@ -272,9 +272,9 @@ static void test_the_cluster_is_read_back(void **state)
     assert_true(study_write_cluster(&study, &facts, &text, &err));
     assert_true(cluster_parse(&cluster, "cluster.yaml", text.data, text.length, &err));
     assert_int_equal(cluster.group_count, 2);
-    assert_int_equal(cluster.groups[0].nodes, 2);
-    assert_int_equal(cluster.groups[0].devices_per_node, 2);
-    assert_int_equal(cluster.groups[0].memory, (int64_t)4 << 30);
+    assert_int_equal(cluster.groups[0].nodes.count, 2);
+    assert_int_equal(cluster.groups[0].nodes.devices, 2);
+    assert_int_equal(cluster.groups[0].nodes.memory, (int64_t)4 << 30);
     assert_true(fabs(cluster.groups[0].intra_node.bandwidth / 10e9 - 1) < 1e-4);
     assert_true(fabs(cluster.inter_node.bandwidth / 1e9 - 1) < 1e-4);
     assert_true(fabs(cluster.inter_node.latency / 20e-6 - 1) < 1e-3);

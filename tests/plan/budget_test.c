@@ -22,8 +22,8 @@ static void make_plan(struct plan *plan)
 {
     plan_init(plan);
     assert_true(plan_add_types(plan, 2, &err) && plan_add_pipelines(plan, 1, &err));
-    plan->types[0] = (struct plan_device_type){.name = "h100-sxm", .nodes = 1, .per_node = 8, .inside = -1};
-    plan->types[1] = (struct plan_device_type){.name = "a100-80gb", .nodes = 1, .per_node = 8, .inside = -1};
+    plan->types[0] = (struct plan_device_type){.name = "h100-sxm", .nodes = {1, 8, 0}, .inside = -1};
+    plan->types[1] = (struct plan_device_type){.name = "a100-80gb", .nodes = {1, 8, 0}, .inside = -1};
     plan->sequence = 1000;
     plan->microbatch = 8;
     plan->global_batch = 64;

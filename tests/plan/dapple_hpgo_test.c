@@ -100,7 +100,7 @@ static void score_recorded(struct dapple_golden *golden)
     for (const struct doc_node *node = stages->first_child; node; node = node->next) {
         const struct doc_node *first = node->first_child, *devices = first->next->next->next;
         plan.stages[node->index] =
-            (struct dapple_stage){(int)first->number, (int)first->next->number, (int)devices->count};
+            (struct dapple_stage){{(int)first->number, (int)first->next->number}, (int)devices->count};
         for (const struct doc_node *device = devices->first_child; device; device = device->next)
             plan.stage_of[(int)device->number] = (int16_t)node->index;
     }
@@ -183,9 +183,9 @@ static void check_published(const struct published *row, struct dapple_golden *g
     golden->problem.chain = &chain;
     assert_true(dapple_search_hpgo(&golden->problem, &plan, &err));
     if (plan.stage_count != row->stages || plan.stages[0].devices != row->first_devices ||
-        (row->last_layer >= 0 && plan.stages[0].last_layer != row->last_layer))
+        (row->last_layer >= 0 && plan.stages[0].layers.last != row->last_layer))
         fail_msg("%s: %d stages, the first of layers 0-%d on %d devices", row->file, plan.stage_count,
-                 plan.stages[0].last_layer, plan.stages[0].devices);
+                 plan.stages[0].layers.last, plan.stages[0].devices);
     golden->problem.chain = NULL;
     dapple_split_release(&plan);
     chain_release(&chain);

@@ -114,7 +114,7 @@ static double brute_force(const struct dapple_problem *problem)
         brute.plan.stage_count = 0;
         for (int layer = 0, first = 0; layer < layers; layer++)
             if (layer == layers - 1 || cuts >> layer & 1) {
-                brute.plan.stages[brute.plan.stage_count++] = (struct dapple_stage){first, layer, 0};
+                brute.plan.stages[brute.plan.stage_count++] = (struct dapple_stage){{first, layer}, 0};
                 first = layer + 1;
             }
         if (brute.plan.stage_count <= devices)

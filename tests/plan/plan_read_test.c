@@ -65,8 +65,8 @@ static void a_pipeline_is_read(void **state)
     assert_int_equal(plan.pipelines[0].microbatches, 12);
     assert_int_equal(plan.pipelines[0].stage_count, 3);
     const struct plan_stage *stage = &plan.pipelines[0].stages[1];
-    assert_int_equal(stage->first_layer, 3);
-    assert_int_equal(stage->last_layer, 3);
+    assert_int_equal(stage->layers.first, 3);
+    assert_int_equal(stage->layers.last, 3);
     assert_string_equal(plan.types[stage->type].name, "slow");
     assert_int_equal(stage->degrees.tensor, 2);
     assert_true(stage->seconds.forward == 0.002);
@@ -112,7 +112,7 @@ static void a_job_is_read(void **state)
     assert_int_equal(plan_devices(&plan), 16);
     assert_int_equal(plan.global_batch, 64);
     assert_int_equal(plan.alternative_count, 2);
-    assert_true(plan.low < plan.iteration_time && plan.iteration_time < plan.high);
+    assert_true(plan.interval.low < plan.iteration_time && plan.iteration_time < plan.interval.high);
     assert_int_equal(plan.layer_count, 34);
     assert_int_equal(plan.pipelines[0].copies * plan_stage_devices(&plan.pipelines[0].stages[0]), 16);
     assert_true(plan.pipelines[0].stages[0].run_count > 0);
@@ -213,14 +213,14 @@ static void an_empty_chunk_reads_back_the_same(void **state)
     struct error err;
     load(&plan, "interleaved");
     struct plan_stage *stages = plan.pipelines[0].stages;
-    stages[4].last_layer = stages[5].last_layer;
-    stages[5].first_layer = stages[5].last_layer + 1;
+    stages[4].layers.last = stages[5].layers.last;
+    stages[5].layers.first = stages[5].layers.last + 1;
     assert_true(plan_check(&plan, &err));
     struct text text = written(&plan);
     if (!parse(&again, text.data, &err))
         fail_msg("%s", err.text);
     assert_true(plan_check(&again, &err));
-    assert_int_equal(again.pipelines[0].stages[5].last_layer, again.pipelines[0].stages[5].first_layer - 1);
+    assert_int_equal(again.pipelines[0].stages[5].layers.last, again.pipelines[0].stages[5].layers.first - 1);
     plan_release(&again);
     text_release(&text);
     plan_release(&plan);

@@ -39,7 +39,7 @@ static struct plan_problem one_group(const double *seconds, int layers, int node
     }
     struct plan_group *group = &problem.groups[0];
     *group = (struct plan_group){
-        .device = "a", .nodes = nodes, .devices_per_node = devices, .forward = forward, .backward = backward};
+        .device = "a", .nodes = {nodes, devices, 0}, .forward = forward, .backward = backward};
     for (group->splits = 1; 1 << group->splits <= devices; group->splits++)
         group->allreduce[group->splits] = no_allreduce;
     return problem;
@@ -69,7 +69,7 @@ static void nodes_of_different_groups_come_in_every_order(void **state)
     struct plan_problem problem = one_group(seconds, 4, 2, 1);
     problem.group_count = 2;
     problem.groups[1] = problem.groups[0];
-    problem.groups[1].nodes = 1;
+    problem.groups[1].nodes.count = 1;
     /* aab aba baa, times the ways to cut 4 layers into 3 */
     assert_int_equal(brute_force(&problem).plans, 3 * 3);
 }
@@ -141,9 +141,9 @@ static void memory_is_shared_by_the_devices_of_a_stage(void **state)
     const double seconds[] = {4, 8};
     struct plan_problem problem = one_group(seconds, 2, 1, 2);
     problem.microbatches = 1;
-    problem.groups[0].memory = 7; /* 6 + 1 bytes a layer: 2 layers fit on 2 devices, exactly */
+    problem.groups[0].nodes.memory = 7; /* 6 + 1 bytes a layer: 2 layers fit on 2 devices, exactly */
     assert_int_equal(brute_force(&problem).plans, 2);
-    problem.groups[0].memory = 6;
+    problem.groups[0].nodes.memory = 6;
     assert_true(isinf(brute_force(&problem).time));
 }
 
@@ -172,10 +172,10 @@ static void a_plan_with_an_idle_device_is_not_contained(void **state)
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
     struct pipeline_stage stages[] = {
-        {0, 1, 0, 2, -1, 0, 0, 0, 0}, {2, 2, 0, 1, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
+        {{0, 1}, 0, 2, -1, 0, 0, 0, 0}, {{2, 2}, 0, 1, -1, 0, 0, 0, 0}, {{3, 3}, 0, 1, -1, 0, 0, 0, 0}};
     struct pipeline plan = {.stage_count = 3, .stages = stages};
     assert_true(brute_contains(&problem, &plan));
-    stages[1].last_layer = 3;
+    stages[1].layers.last = 3;
     plan.stage_count = 2;
     assert_false(brute_contains(&problem, &plan));
 }
@@ -186,7 +186,7 @@ static void a_part_that_does_not_come_from_halving_is_not_contained(void **state
     const double seconds[] = {1, 2, 3, 4};
     struct plan_problem problem = one_group(seconds, 4, 1, 4);
     struct pipeline_stage stages[] = {
-        {0, 1, 0, 1, -1, 0, 0, 0, 0}, {2, 2, 0, 2, -1, 0, 0, 0, 0}, {3, 3, 0, 1, -1, 0, 0, 0, 0}};
+        {{0, 1}, 0, 1, -1, 0, 0, 0, 0}, {{2, 2}, 0, 2, -1, 0, 0, 0, 0}, {{3, 3}, 0, 1, -1, 0, 0, 0, 0}};
     struct pipeline plan = {.stage_count = 3, .stages = stages};
     assert_false(brute_contains(&problem, &plan));
 }

@@ -125,8 +125,7 @@ static struct plan_problem small_problem(void)
     };
     problem.groups[0] = (struct plan_group){
         .device = "gpu",
-        .nodes = 2,
-        .devices_per_node = 1,
+        .nodes = {2, 1, 0},
         .splits = 1,
         .forward = three_layers,
         .backward = no_seconds,
@@ -152,7 +151,7 @@ static void pipeline_objective_weighs_the_slowest_stage(void **state)
     struct error err;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stage_count, 2);
-    assert_int_equal(plan.stages[0].last_layer, 1);
+    assert_int_equal(plan.stages[0].layers.last, 1);
     assert_true(near(plan.iteration_time, 7 + 7 * 4));
     pipeline_release(&plan);
 }
@@ -176,7 +175,7 @@ static void lone_stage_takes_four_times_its_time(void **state)
     struct pipeline plan;
     struct error err;
     problem.objective = OBJECTIVE_OOBLECK;
-    problem.groups[0].nodes = 1;
+    problem.groups[0].nodes.count = 1;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stage_count, 1);
     assert_true(near(plan.iteration_time, 4 * 7));
@@ -190,10 +189,10 @@ static void stages_keep_to_the_memory(void **state)
     struct plan_problem problem = small_problem();
     struct pipeline plan;
     struct error err;
-    problem.groups[0].memory = 12 << 20;
+    problem.groups[0].nodes.memory = 12 << 20;
     assert_true(search_divide(&problem, &plan, &err));
     pipeline_release(&plan);
-    problem.groups[0].memory = (12 << 20) - 1;
+    problem.groups[0].nodes.memory = (12 << 20) - 1;
     assert_infeasible(&problem, "memory");
 }
 
@@ -206,11 +205,11 @@ static void plans_that_do_not_hold_what_is_in_flight_are_passed_over(void **stat
     struct pipeline plan;
     struct error err;
     problem.activation_bytes = one_each;
-    problem.groups[0].memory = (12 + 4) << 20;
+    problem.groups[0].nodes.memory = (12 + 4) << 20;
     assert_true(search_divide(&problem, &plan, &err));
     assert_int_equal(plan.stages[0].memory, (12 + 4) << 20);
     pipeline_release(&plan);
-    problem.groups[0].memory--;
+    problem.groups[0].nodes.memory--;
     assert_infeasible(&problem, "--search exact");
     problem.memory = MEMORY_REFERENCE;
     assert_true(search_divide(&problem, &plan, &err));
@@ -234,7 +233,7 @@ static void more_nodes_than_layers_have_no_plan(void **state)
 {
     (void)state;
     struct plan_problem problem = small_problem();
-    problem.groups[0].nodes = 4;
+    problem.groups[0].nodes.count = 4;
     assert_infeasible(&problem, "4 nodes");
 }
 
@@ -249,7 +248,7 @@ static void clusters_too_large_for_the_method_say_so(void **state)
     problem.layer_count = 1000;
     problem.parameter_bytes = problem.activation_bytes = bytes;
     problem.groups[0].forward = problem.groups[0].backward = forward;
-    problem.groups[0].nodes = 900;
+    problem.groups[0].nodes.count = 900;
     assert_infeasible(&problem, "--search exact");
 }
 
@@ -293,7 +292,7 @@ static struct twin_part twin_stage(const struct twin *twin, const struct twin_sh
     int64_t memory = plan_stage_memory(twin->problem, a, b - 1, 1);
     double l = forward + backward;
     return (struct twin_part){
-        .found = group->memory == 0 || (double)memory <= (double)group->memory * devices,
+        .found = group->nodes.memory == 0 || (double)memory <= (double)group->nodes.memory * devices,
         .stages = 1,
         .times = {l},
         .t1 = l,
@@ -344,7 +343,7 @@ static void twin_name_group(const struct twin *twin, struct twin_share *share)
     for (int g = 0; g < twin->problem->group_count; g++)
         if (share->node_count == 1 && share->nodes[g] == 1) {
             share->group = g;
-            share->devices = twin->problem->groups[g].devices_per_node;
+            share->devices = twin->problem->groups[g].nodes.devices;
         }
 }
 
@@ -391,7 +390,7 @@ static struct twin_part twin_search(struct twin *twin)
 {
     struct twin_share all = {0};
     for (int g = 0; g < twin->problem->group_count; g++) {
-        all.nodes[g] = twin->problem->groups[g].nodes;
+        all.nodes[g] = twin->problem->groups[g].nodes.count;
         all.node_count += all.nodes[g];
     }
     twin_name_group(twin, &all);

@@ -99,12 +99,8 @@ static void one_kind(struct plan_problem *problem, const double *ms, int layers,
     problem->layer_count = layers;
     problem->parameter_bytes = problem->activation_bytes = bytes;
     problem->group_count = 1;
-    problem->groups[0] = (struct plan_group){.device = "gpu",
-                                             .nodes = nodes,
-                                             .devices_per_node = 1,
-                                             .splits = 1,
-                                             .forward = forward,
-                                             .backward = backward};
+    problem->groups[0] = (struct plan_group){
+        .device = "gpu", .nodes = {nodes, 1, 0}, .splits = 1, .forward = forward, .backward = backward};
     problem->microbatches = microbatches;
     problem->objective = objective;
 }
@@ -170,14 +166,14 @@ static void a_formula_without_value_is_not_a_lack_of_memory(void **state)
     struct pipeline plan;
     struct error err;
     one_kind(&problem, heavy_first, 2, 2, 1, OBJECTIVE_OOBLECK);
-    problem.groups[0].memory = 700;
+    problem.groups[0].nodes.memory = 700;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     assert_non_null(strstr(err.text, "N = 1 or more stages after its slowest"));
-    problem.groups[0].memory = 699;
+    problem.groups[0].nodes.memory = 699;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_non_null(strstr(err.text, "the layers need 1.367 KiB"));
-    problem.groups[0].memory = 0;
+    problem.groups[0].nodes.memory = 0;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_non_null(strstr(err.text, "N = 1 or more stages after its slowest"));
     plan_problem_release(&problem);
@@ -201,7 +197,7 @@ static void a_slow_node_stays_idle(void **state)
     for (int i = 0; i < 3; i++)
         slow[i] = 1;
     problem.groups[problem.group_count++] = (struct plan_group){
-        .device = "slow", .nodes = 1, .devices_per_node = 1, .splits = 1, .forward = slow, .backward = slow};
+        .device = "slow", .nodes = {1, 1, 0}, .splits = 1, .forward = slow, .backward = slow};
     assert_true(plan_search(&problem, &exact, &plan, &err));
     assert_true(plan.proven_optimal && !plan.proof_over);
     assert_int_equal(plan.stage_count, 1);
@@ -224,14 +220,14 @@ static void check_memory_limit(int microbatches, enum memory_model memory, int64
     struct error err;
     one_kind(&problem, ms, 6, 2, microbatches, OBJECTIVE_PIPELINE);
     problem.memory = memory;
-    problem.groups[0].memory = bytes;
+    problem.groups[0].nodes.memory = bytes;
     assert_true(plan_search(&problem, &exact, &plan, &err));
-    assert_int_equal(plan.stages[0].last_layer, 2);
+    assert_int_equal(plan.stages[0].layers.last, 2);
     assert_int_equal(plan.stages[0].memory, bytes);
     assert_int_equal(plan.stages[1].memory, 2100);
     assert_true(plan.proven_optimal);
     pipeline_release(&plan);
-    problem.groups[0].memory--;
+    problem.groups[0].nodes.memory--;
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     plan_problem_release(&problem);

@@ -144,7 +144,7 @@ static void one_more_node_never_takes_longer(void **state)
         next_case(OBJECTIVE_PIPELINE);
         problem.microbatches = problem.microbatches > 0 ? problem.microbatches : 1;
         double before = optimum();
-        problem.groups[seed % (uint64_t)problem.group_count].nodes++;
+        problem.groups[seed % (uint64_t)problem.group_count].nodes.count++;
         double after = optimum();
         check(after <= before * (1 + 1e-9), "a node more", before, after);
         same += near(after, before);
@@ -190,12 +190,12 @@ static void a_group_in_two_halves_is_the_same_group(void **state)
     for (seed = 0; seed < (uint64_t)cases; seed++) {
         next_case(either_objective());
         int g = (int)(seed % (uint64_t)problem.group_count);
-        if (problem.groups[g].nodes > 1) {
+        if (problem.groups[g].nodes.count > 1) {
             double before = optimum();
             struct plan_group *rest = &problem.groups[problem.group_count++];
             *rest = problem.groups[g];
-            problem.groups[g].nodes /= 2;
-            rest->nodes -= problem.groups[g].nodes;
+            problem.groups[g].nodes.count /= 2;
+            rest->nodes.count -= problem.groups[g].nodes.count;
             double after = optimum();
             check(near(after, before), "a group in two", before, after);
             halved++;
@@ -248,8 +248,8 @@ static void more_memory_never_takes_longer(void **state)
         next_case(either_objective());
         double before = optimum();
         for (int g = 0; g < problem.group_count; g++) {
-            limited += problem.groups[g].memory > 0;
-            problem.groups[g].memory = 0;
+            limited += problem.groups[g].nodes.memory > 0;
+            problem.groups[g].nodes.memory = 0;
         }
         double after = optimum();
         check(after <= before * (1 + 1e-9), "without limits of memory", before, after);

@@ -108,7 +108,7 @@ static void virtual_plans_are_the_reference(void **state)
     assert_true(golden_load(&golden, "exp1_ar0_greedy_all.json", &err));
     assert_true(golden_problem(&golden, 0, OBJECTIVE_OOBLECK, &problem, &err));
     problem.group_count = 1;
-    problem.groups[0].nodes = 6;
+    problem.groups[0].nodes.count = 6;
     assert_true(reference_table_init(&table, &problem, false, NULL, &err));
     assert_int_equal(golden.virtual_count, 7);
     for (int i = 0; i < golden.virtual_count; i++) {
@@ -140,12 +140,12 @@ static struct plan_problem two_kinds(int first_nodes, int second_nodes, double s
         .microbatches = 32,
         .objective = OBJECTIVE_PIPELINE,
     };
-    struct plan_group group = {.nodes = first_nodes, .devices_per_node = 1, .splits = 1};
+    struct plan_group group = {.nodes = {first_nodes, 1, 0}, .splits = 1};
     problem.groups[0] = problem.groups[1] = group;
     problem.groups[0].device = "slow";
     problem.groups[0].forward = problem.groups[0].backward = slow;
     problem.groups[1].device = "fast";
-    problem.groups[1].nodes = second_nodes;
+    problem.groups[1].nodes.count = second_nodes;
     problem.groups[1].forward = problem.groups[1].backward = fast;
     return problem;
 }
@@ -180,7 +180,7 @@ static void fast_device_takes_neighbouring_stages(void **state)
     assert_true(plan_search_fold(&problem, &by_dp, &plan, &err));
     assert_int_equal(plan.stage_count, 2);
     for (int i = 0; i < 2; i++) {
-        int layers = plan.stages[i].last_layer - plan.stages[i].first_layer + 1;
+        int layers = plan.stages[i].layers.last - plan.stages[i].layers.first + 1;
         assert_int_equal(layers, plan.stages[i].group == 1 ? 4 : 2);
     }
     pipeline_release(&plan);
@@ -206,14 +206,14 @@ static void stages_keep_to_the_memory(void **state)
     (void)state;
     struct plan_problem problem = two_kinds(1, 1, 2);
     problem.memory = MEMORY_REFERENCE;
-    problem.groups[1].memory = 4 * 7 << 20;
+    problem.groups[1].nodes.memory = 4 * 7 << 20;
     assert_found(&problem, &by_dp);
-    problem.groups[1].memory--;
+    problem.groups[1].nodes.memory--;
     assert_infeasible(&problem, &by_dp, "memory");
     problem.memory = MEMORY_IN_FLIGHT; /* it is the first of two stages */
-    problem.groups[1].memory = 4 * 8 << 20;
+    problem.groups[1].nodes.memory = 4 * 8 << 20;
     assert_found(&problem, &by_dp);
-    problem.groups[1].memory--;
+    problem.groups[1].nodes.memory--;
     assert_infeasible(&problem, &by_dp, "memory");
 }
 

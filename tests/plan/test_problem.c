@@ -82,7 +82,7 @@ static void groups_are_copied_and_outlive_their_files(void **state)
     assert_int_equal(plan_problem_nodes(&problem), 5);
     assert_int_equal(plan_problem_devices(&problem), 7);
     assert_string_equal(problem.groups[0].device, "fast");
-    assert_int_equal(problem.groups[0].memory, 1024);
+    assert_int_equal(problem.groups[0].nodes.memory, 1024);
     assert_int_equal(problem.groups[0].splits, 1);
     assert_true(problem.groups[0].backward[1] == 3);
     assert_int_equal(problem.groups[1].splits, 2);

@@ -37,7 +37,7 @@ static void trial_init(struct trial *trial, uint64_t seed)
     assert_true(random_problem_init(&trial->problem, &random_medium, seed));
     trial->problem.objective = random_one_in(&random, 4) ? OBJECTIVE_PIPELINE : OBJECTIVE_OOBLECK;
     for (int g = 0; g < trial->problem.group_count; g++)
-        trial->problem.groups[g].memory = 0;
+        trial->problem.groups[g].nodes.memory = 0;
     assert_true(ticks_init(&trial->ticks, &trial->problem, SPACE_ALL, &err));
     assert_in_range(trial->ticks.max_stages, 1, MAX_STAGES);
     assert_true(lattice_init(&trial->lattice, &trial->ticks, &err));

@@ -32,14 +32,14 @@ static void fail_case(const struct plan_problem *problem, uint64_t seed, const s
     if (brute && brute->stage_count > 0) {
         fprintf(stderr, "brute force: %.17g s\n", brute->time);
         for (int i = 0; i < brute->stage_count; i++)
-            fprintf(stderr, "  layers %d-%d on %d of group %d\n", brute->stages[i].first_layer,
-                    brute->stages[i].last_layer, brute->stages[i].devices, brute->stages[i].group);
+            fprintf(stderr, "  layers %d-%d on %d of group %d\n", brute->stages[i].layers.first,
+                    brute->stages[i].layers.last, brute->stages[i].devices, brute->stages[i].group);
     }
     if (plan) {
         fprintf(stderr, "search: %.17g s, bound %.17g s\n", plan->iteration_time, plan->lower_bound);
         for (int i = 0; i < plan->stage_count; i++)
-            fprintf(stderr, "  layers %d-%d on %d of group %d: %.17g s\n", plan->stages[i].first_layer,
-                    plan->stages[i].last_layer, plan->stages[i].devices, plan->stages[i].group,
+            fprintf(stderr, "  layers %d-%d on %d of group %d: %.17g s\n", plan->stages[i].layers.first,
+                    plan->stages[i].layers.last, plan->stages[i].devices, plan->stages[i].group,
                     plan->stages[i].forward + plan->stages[i].backward);
     }
     fail_msg("seed %llu: %s", (unsigned long long)seed, what);
@@ -140,17 +140,13 @@ static void stages_that_differ_by_rounding_are_ties(void **state)
     double half[4];
     for (int i = 0; i < 4; i++)
         half[i] = work[i] / 2 / 2.94;
-    struct plan_problem problem = {.layer_count = 4,
-                                   .parameter_bytes = no_bytes,
-                                   .activation_bytes = no_bytes,
-                                   .group_count = 1,
-                                   .groups = {{.device = "a",
-                                               .nodes = 3,
-                                               .devices_per_node = 1,
-                                               .splits = 1,
-                                               .forward = half,
-                                               .backward = half}},
-                                   .objective = OBJECTIVE_OOBLECK};
+    struct plan_problem problem = {
+        .layer_count = 4,
+        .parameter_bytes = no_bytes,
+        .activation_bytes = no_bytes,
+        .group_count = 1,
+        .groups = {{.device = "a", .nodes = {3, 1, 0}, .splits = 1, .forward = half, .backward = half}},
+        .objective = OBJECTIVE_OOBLECK};
     assert_true(near(brute_force(&problem).time, (19 + 7 * 8 + 19) / 2.94));
     assert_true(compare(&problem, 0));
 }
@@ -169,7 +165,7 @@ static bool same_stages(const struct pipeline *a, const struct pipeline *b)
         return false;
     for (int i = 0; i < a->stage_count; i++) {
         const struct pipeline_stage *s = &a->stages[i], *t = &b->stages[i];
-        if (s->first_layer != t->first_layer || s->last_layer != t->last_layer || s->group != t->group ||
+        if (s->layers.first != t->layers.first || s->layers.last != t->layers.last || s->group != t->group ||
             s->devices != t->devices || s->node != t->node || s->memory != t->memory ||
             !same_bits(s->forward, t->forward) || !same_bits(s->backward, t->backward))
             return false;

@@ -17,13 +17,13 @@
 
 /* Templates of six layers on 2, 3 and 4 nodes of one device. */
 static struct elastic_slot slots_of_two[] = {
-    {.position = 0, .first_layer = 0, .last_layer = 2, .ways = 1, .first = 0, .last = 1, .until = 1},
-    {.position = 1, .first_layer = 3, .last_layer = 5, .ways = 1, .first = 2, .last = 2, .until = 1},
+    {.position = 0, .layers.first = 0, .layers.last = 2, .ways = 1, .first = 0, .last = 1, .until = 1},
+    {.position = 1, .layers.first = 3, .layers.last = 5, .ways = 1, .first = 2, .last = 2, .until = 1},
 };
 static struct elastic_slot slots_of_three[] = {
-    {.position = 0, .first_layer = 0, .last_layer = 1, .ways = 1, .first = 0, .last = 0, .until = 1},
-    {.position = 1, .first_layer = 2, .last_layer = 2, .ways = 1, .first = 1, .last = 1, .until = 1},
-    {.position = 2, .first_layer = 3, .last_layer = 5, .ways = 1, .first = 2, .last = 2, .until = 1},
+    {.position = 0, .layers.first = 0, .layers.last = 1, .ways = 1, .first = 0, .last = 0, .until = 1},
+    {.position = 1, .layers.first = 2, .layers.last = 2, .ways = 1, .first = 1, .last = 1, .until = 1},
+    {.position = 2, .layers.first = 3, .layers.last = 5, .ways = 1, .first = 2, .last = 2, .until = 1},
 };
 static struct elastic_line lines[] = {{.copies = 1, .fill = 0.010, .period = 0.005, .step = 1},
                                       {.copies = 1, .fill = 0.009, .period = 0.004, .step = 1}};
@@ -63,8 +63,7 @@ static struct elastic_kit kit_of(int nodes)
 {
     return (struct elastic_kit){
         .kind_count = 1,
-        .kinds =
-            {{.name = "some", .nodes = nodes, .per_node = 1, .inside = 1e10, .across = 1e9, .latency = 1e-5}},
+        .kinds = {{.name = "some", .nodes = {nodes, 1, 0}, .inside = 1e10, .across = 1e9, .latency = 1e-5}},
         .shape_count = 2,
         .shapes = shapes,
         .layer_count = 6,

@@ -335,7 +335,7 @@ static double least_memory(const struct small_case *c)
 static struct order_found search_case(const struct small_case *c)
 {
     struct error err;
-    struct timing timing = {.makespan = 0.0};
+    struct timing timing = {.extent.makespan = 0.0};
     struct order_found found;
     struct timing_options options = {.costs = c->costs, .send_blocks = c->send_blocks};
     struct order_search search = {.devices = c->devices,
@@ -347,8 +347,8 @@ static struct order_found search_case(const struct small_case *c)
     if (!order_search(&search, &found, &err) || !pass_order_check(&found.order, NULL, &err) ||
         !timing_of_order(&found.order, &options, false, &timing, &err))
         fail_msg("%s", err.text);
-    assert_true(fabs(timing.makespan - found.makespan) < HAIR);
-    assert_true(fabs(timing.span - found.span) < HAIR);
+    assert_true(fabs(timing.extent.makespan - found.extent.makespan) < HAIR);
+    assert_true(fabs(timing.extent.span - found.extent.span) < HAIR);
     assert_true(c->memory <= 0.0 || timing.peak <= c->memory * (1.0 + HAIR));
     timing_release(&timing);
     return found;
@@ -390,11 +390,11 @@ static void add_bound(struct looseness *looseness, double lacks)
 static void compare(const struct small_case *c, bool told, struct set sets[2], struct looseness *looseness)
 {
     struct order_found found = search_case(c);
-    double shortest = exhaustive(c, sets, told ? found.makespan + HAIR : HUGE_VAL);
-    if (fabs(found.makespan - shortest) > HAIR || found.gap > HAIR)
+    double shortest = exhaustive(c, sets, told ? found.extent.makespan + HAIR : HUGE_VAL);
+    if (fabs(found.extent.makespan - shortest) > HAIR || found.gap > HAIR)
         fail_msg(
             "%d devices, %d stages, %d micro-batches, memory %g: found %.12g, bound %.12g, shortest %.12g",
-            c->devices, c->stages, c->microbatches, c->memory, found.makespan, found.bound, shortest);
+            c->devices, c->stages, c->microbatches, c->memory, found.extent.makespan, found.bound, shortest);
     add_bound(looseness, assert_bound(c, shortest));
     order_found_release(&found);
 }

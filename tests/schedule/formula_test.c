@@ -34,15 +34,15 @@ static int play(const struct schedule *schedule, uint64_t *random)
                                           .send = {&send, 1}};
     int exact = 0;
     bool played = trial_by_name(schedule, &options, &trial, &err);
-    if (played && trial.bound > trial.timing.makespan)
+    if (played && trial.bound > trial.timing.extent.makespan)
         fail_msg("%s: p %d, m %d: played %.12g, less than its bound %.12g", schedule->name, options.devices,
-                 options.microbatches, trial.timing.makespan, trial.bound);
+                 options.microbatches, trial.timing.extent.makespan, trial.bound);
     if (played && trial.formula.text != NULL && trial.formula.exact) {
         exact = 1;
-        if (fabs(trial.formula.makespan - trial.timing.makespan) > 1e-9 * trial.timing.makespan)
+        if (fabs(trial.formula.makespan - trial.timing.extent.makespan) > 1e-9 * trial.timing.extent.makespan)
             fail_msg("%s: p %d, m %d, v %d, times %g %g %g: played %.12g, formula %.12g", schedule->name,
-                     options.devices, options.microbatches, trial.chunks, f, b, w, trial.timing.makespan,
-                     trial.formula.makespan);
+                     options.devices, options.microbatches, trial.chunks, f, b, w,
+                     trial.timing.extent.makespan, trial.formula.makespan);
     }
     if (played && trial.formula.memory_exact && fabs(trial.formula.memory - trial.timing.peak) > 1e-9)
         fail_msg("%s: p %d, m %d, v %d: kept %.12g, formula %.12g", schedule->name, options.devices,
@@ -152,7 +152,7 @@ static void a_search_knows_the_costs_on_other_devices(void **state)
             assert_true(trials[i].costs[stage].forward == forward[trials[i].order.device_of[stage]] / 2);
     }
     assert_true(trials[0].timing.peak <= 4.0 + 1e-9 && trials[1].timing.peak <= 4.0 + 1e-9);
-    assert_true(trials[0].timing.makespan <= trials[1].timing.makespan * (1 + 1e-9));
+    assert_true(trials[0].timing.extent.makespan <= trials[1].timing.extent.makespan * (1 + 1e-9));
     trial_release(&trials[0]);
     trial_release(&trials[1]);
 }
@@ -175,7 +175,7 @@ static void sends_have_no_formula(void **state)
         assert_true(trial_by_name(schedule_find("1f1b", &chunks, &err), &options, &trial, &err));
         assert_true((trial.formula.text == NULL) == (sends == 1));
         assert_true(isnan(trial.formula.makespan) == (sends == 1));
-        assert_true(fabs(trial.bubble - (1.0 - 18.0 / trial.timing.makespan)) < 1e-12);
+        assert_true(fabs(trial.bubble - (1.0 - 18.0 / trial.timing.extent.makespan)) < 1e-12);
         trial_drop_passes(&trial);
         assert_int_equal(pass_order_count(&trial.order), 36);
         trial_release(&trial);

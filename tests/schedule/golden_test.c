@@ -69,7 +69,7 @@ static void time_row(const struct golden_row *golden, const char *name, struct t
     struct pass_order order;
     struct schedule_shape shape = golden->shape;
     struct timing_options options = {.costs = golden->costs};
-    *timing = (struct timing){.makespan = 0.0};
+    *timing = (struct timing){.extent.makespan = 0.0};
     shape.timing = &options;
     const struct schedule *schedule = schedule_find(name, &shape.chunks, &err);
     if (schedule == NULL || !schedule_make(schedule, &shape, &order, &err) ||
@@ -87,8 +87,8 @@ static void assert_near(const struct golden_row *golden, const char *what, doubl
 
 static void assert_row(const struct golden_row *golden, const struct timing *timing)
 {
-    assert_near(golden, "makespan", timing->makespan, golden->makespan);
-    assert_near(golden, "span", timing->span, golden->span);
+    assert_near(golden, "makespan", timing->extent.makespan, golden->makespan);
+    assert_near(golden, "span", timing->extent.span, golden->span);
     assert_near(golden, "peak", timing->peak, golden->peak);
 }
 
@@ -129,14 +129,14 @@ static void judge_row(const struct golden_row *golden, const char *name, double 
 {
     struct timing timing;
     time_row(golden, name, &timing);
-    double ratio = timing.makespan / golden->makespan;
+    double ratio = timing.extent.makespan / golden->makespan;
     tally->better += ratio < 1 - 1e-9;
     tally->worse += ratio > 1 + 1e-9;
     tally->equal += fabs(ratio - 1) <= 1e-9;
     if (timing.peak > golden->peak * (1 + 1e-9) || ratio > worst)
         fail_msg("%s for %s, %d devices, %d micro-batches: makespan %.12g, peak %.12g, recorded %.12g, %.12g",
-                 name, golden->name, golden->shape.devices, golden->shape.microbatches, timing.makespan,
-                 timing.peak, golden->makespan, golden->peak);
+                 name, golden->name, golden->shape.devices, golden->shape.microbatches,
+                 timing.extent.makespan, timing.peak, golden->makespan, golden->peak);
     timing_release(&timing);
 }
 

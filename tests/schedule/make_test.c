@@ -92,7 +92,7 @@ static void every_schedule_has_a_right_order_for_every_shape(void **state)
             if (made) {
                 if (!timing_of_order(&order, &options, false, &timing, &err))
                     fail_msg("%s: %s", schedule->name, err.text);
-                assert_true(timing.makespan >= timing.span && timing.span > 0.0);
+                assert_true(timing.extent.makespan >= timing.extent.span && timing.extent.span > 0.0);
                 timing_release(&timing);
             }
             pass_order_release(&order);
@@ -163,7 +163,7 @@ static void v_shapes_trade_memory_for_bubble(void **state)
             const struct schedule *schedule = schedule_find(third ? "v-min" : "v-half", &chunks, &err);
             assert_true(schedule_make(schedule, &shape, &order, &err));
             assert_true(timing_of_order(&order, &options, false, &timing, &err));
-            double bubble = timing.makespan - 3.0 * 3 * p, of_1f1b = 3.0 * (p - 1);
+            double bubble = timing.extent.makespan - 3.0 * 3 * p, of_1f1b = 3.0 * (p - 1);
             assert_true(timing.peak <= (third ? (p + 4) / 3.0 : (p + 3) / 2.0) + 1e-9);
             assert_true(bubble <= (third ? 2 * of_1f1b / 3 + 1 : of_1f1b / 2) + 1e-9);
             timing_release(&timing);

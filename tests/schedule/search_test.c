@@ -112,14 +112,14 @@ static void assert_found(const struct instance *instance, const struct order_fou
                          enum search_objective objective)
 {
     struct error err;
-    struct timing timing = {.makespan = 0.0};
+    struct timing timing = {.extent.makespan = 0.0};
     if (!pass_order_check(&found->order, NULL, &err) ||
         !timing_of_order(&found->order, &instance->timing, false, &timing, &err))
         fail_msg("%s", err.text);
-    assert_true(fabs(timing.makespan - found->makespan) < HAIR);
-    assert_true(fabs(timing.span - found->span) < HAIR);
+    assert_true(fabs(timing.extent.makespan - found->extent.makespan) < HAIR);
+    assert_true(fabs(timing.extent.span - found->extent.span) < HAIR);
     assert_true(instance->memory <= 0.0 || timing.peak <= instance->memory * (1.0 + 2.0 * HAIR));
-    double value = objective == SEARCH_SPAN ? found->span : found->makespan;
+    double value = objective == SEARCH_SPAN ? found->extent.span : found->extent.makespan;
     assert_true(found->bound <= value + HAIR && found->bound > 0.0);
     assert_true(fabs(found->gap * value - (value - found->bound)) < HAIR);
     for (int device = 0; timing.devices != NULL && device < instance->devices; device++)
@@ -154,7 +154,7 @@ static void an_answer_is_no_worse_than_its_starts(void **state)
         const struct pass_order *starts[] = {&start.order};
         struct order_found found = search_instance(&instance, SEARCH_MAKESPAN, 1, starts, 1);
         assert_found(&instance, &found, SEARCH_MAKESPAN);
-        assert_true(found.makespan <= start.makespan + HAIR);
+        assert_true(found.extent.makespan <= start.extent.makespan + HAIR);
         order_found_release(&start);
         order_found_release(&found);
     }
@@ -195,7 +195,7 @@ static void best_is_no_worse_than_the_table(void **state)
                                            .microbatches = instance.microbatches,
                                            .timing = &instance.timing};
             struct pass_order order;
-            struct timing timing = {.makespan = 0.0};
+            struct timing timing = {.extent.makespan = 0.0};
             struct order_found best;
             bool paired = false;
             bool searched = strcmp(schedule->name, "best") == 0 || strstr(schedule->name, "-1p") != NULL ||
@@ -213,9 +213,10 @@ static void best_is_no_worse_than_the_table(void **state)
                 shape.memory = timing.peak;
                 assert_true(
                     best_of_placements(&shape, &(struct best_options){.effort = 100000}, &best, &err));
-                if (best.makespan > timing.makespan + HAIR)
+                if (best.extent.makespan > timing.extent.makespan + HAIR)
                     fail_msg("%s, %d devices, %d micro-batches: %g, best %g", schedule->name,
-                             instance.devices, instance.microbatches, timing.makespan, best.makespan);
+                             instance.devices, instance.microbatches, timing.extent.makespan,
+                             best.extent.makespan);
                 order_found_release(&best);
                 timing_release(&timing);
             }
@@ -246,8 +247,9 @@ static void a_large_shape_takes_a_schedule_of_the_table(void **state)
         if (!best_of_placements(&shape, NULL, &found, &err) || !pass_order_check(&found.order, NULL, &err) ||
             !timing_of_order(&found.order, &timing, false, &played, &err))
             fail_msg("%s", err.text);
-        assert_true(fabs(played.makespan - found.makespan) < HAIR && found.bound <= found.makespan + HAIR);
-        assert_true(i > 0 || fabs(found.makespan - (6.0 * MICROBATCHES + DEVICES - 1)) < HAIR);
+        assert_true(fabs(played.extent.makespan - found.extent.makespan) < HAIR &&
+                    found.bound <= found.extent.makespan + HAIR);
+        assert_true(i > 0 || fabs(found.extent.makespan - (6.0 * MICROBATCHES + DEVICES - 1)) < HAIR);
         assert_true(i > 0 || found.gap < HAIR);
         assert_true(i == 0 || played.peak <= shape.memory * (1.0 + HAIR));
         timing_release(&played);
@@ -322,10 +324,10 @@ static void published_orders_are_reached(void **state)
         struct order_found found = search_instance(&instance, SEARCH_MAKESPAN, 0, NULL, 0);
         double published = number(&csv, row, "makespan");
         assert_found(&instance, &found, SEARCH_MAKESPAN);
-        if (found.makespan > published * (1.0 + HAIR))
-            fail_msg("%s, row %d: %.12g, published %.12g", name, row, found.makespan, published);
+        if (found.extent.makespan > published * (1.0 + HAIR))
+            fail_msg("%s, row %d: %.12g, published %.12g", name, row, found.extent.makespan, published);
         rows++;
-        better += found.makespan < published * (1.0 - HAIR);
+        better += found.extent.makespan < published * (1.0 - HAIR);
         shortest += found.gap < HAIR;
         order_found_release(&found);
     }

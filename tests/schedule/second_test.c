@@ -250,8 +250,8 @@ static void compare(const struct listed *l, const struct timing *timing, int rou
         assert_same(timing->devices[device].busy, busy[device], "busy seconds", round);
         assert_same(timing->devices[device].peak, kept, "memory", round);
     }
-    assert_same(timing->makespan, makespan, "makespan", round);
-    assert_same(timing->span, span, "span", round);
+    assert_same(timing->extent.makespan, makespan, "makespan", round);
+    assert_same(timing->extent.span, span, "span", round);
     assert_same(timing->peak, peak, "peak", round);
 }
 

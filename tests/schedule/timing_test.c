@@ -43,7 +43,7 @@ static void gpipe_takes_a_round_per_microbatch_and_stage(void **state)
         struct error err;
         make_gpipe(&order, devices, 5);
         assert_true(timing_of_order(&order, &options, true, &timing, &err));
-        assert_near(timing.makespan, (5 + devices - 1) * 2.5);
+        assert_near(timing.extent.makespan, (5 + devices - 1) * 2.5);
         assert_near(timing.peak, 5.0);
         assert_near(timing.devices[0].busy, 5 * 2.5);
         assert_near(timing.begin[order.first[devices - 1]], devices - 1.0);
@@ -66,7 +66,7 @@ static void sends_are_waited_for(void **state)
         options.send_blocks = blocks;
         make_gpipe(&order, 2, 1);
         assert_true(timing_of_order(&order, &options, false, &timing, &err));
-        assert_near(timing.makespan, 6.75);
+        assert_near(timing.extent.makespan, 6.75);
         timing_release(&timing);
         pass_order_release(&order);
     }

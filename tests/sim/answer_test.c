@@ -40,8 +40,8 @@ static void make(struct made *made)
 {
     memset(made, 0, sizeof *made);
     plan_init(&made->plan);
-    made->types[0] = (struct plan_device_type){.name = "small", .memory = INT64_C(16) << 30};
-    made->types[1] = (struct plan_device_type){.name = "large", .memory = INT64_C(80) << 30};
+    made->types[0] = (struct plan_device_type){.name = "small", .nodes.memory = INT64_C(16) << 30};
+    made->types[1] = (struct plan_device_type){.name = "large", .nodes.memory = INT64_C(80) << 30};
     made->plan.model = "m-1";
     made->plan.types = made->types;
     made->plan.type_count = 2;
@@ -191,11 +191,11 @@ static void borders_of_what_is_printed(void **state)
     assert_true(printed(&made, "the simulation takes 0.1 % less"));
     made.result.formula = made.plan.expected; /* the same number is not said twice */
     assert_false(printed(&made, "expected"));
-    made.types[1].memory = INT64_C(1) << 34;
+    made.types[1].nodes.memory = INT64_C(1) << 34;
     assert_false(printed(&made, "does not fit"));
-    made.types[1].memory--;
+    made.types[1].nodes.memory--;
     assert_true(printed(&made, "does not fit"));
-    made.types[1].memory = 0;
+    made.types[1].nodes.memory = 0;
     assert_true(printed(&made, "(large), 16.0 GiB, after 4.000 s"));
     made.devices[1].peak.activations = 0;
     assert_false(printed(&made, "activations"));
@@ -306,9 +306,9 @@ static void make_plan(struct plan *plan, int pipeline, bool shards)
         job.software = software_find("fsdp");
         job.sharding = 3;
     } else {
-        job.tensor = 2;
+        job.degrees.tensor = 2;
     }
-    job.pipeline = pipeline;
+    job.degrees.pipeline = pipeline;
     job.batch = 32;
     job_spread(&job, 16);
     plan_init(plan);
@@ -337,14 +337,14 @@ static void check_kernels(const struct sim_tasks *tasks, const struct plan *plan
                 continue;
             }
             assert_ptr_equal(kernels.stage, stage);
-            assert_in_range(kernels.layer, stage->first_layer, stage->last_layer);
+            assert_in_range(kernels.layer, stage->layers.first, stage->layers.last);
             if (kind == TASK_FORWARD)
                 forward[kernels.layer]++;
             else if (kind == TASK_BACKWARD)
                 backward[kernels.layer]++;
         }
     }
-    for (int layer = stage->first_layer; layer <= stage->last_layer; layer++) {
+    for (int layer = stage->layers.first; layer <= stage->layers.last; layer++) {
         assert_int_equal(forward[layer], pipeline->microbatches);
         assert_int_equal(backward[layer], pipeline->microbatches);
     }

@@ -72,7 +72,7 @@ static void make(struct random_source *source, struct plan *plan)
     plan_init(plan);
     assert_true(plan_add_types(plan, 1, &err));
     struct plan_device_type *type = &plan->types[0];
-    *type = (struct plan_device_type){.name = "a", .nodes = 256, .per_node = 1 << random_range(source, 0, 2)};
+    *type = (struct plan_device_type){.name = "a", .nodes = {256, 1 << random_range(source, 0, 2), 0}};
     type->inside = plan_add_link(plan, "inside", 100e6, 0.01);
     type->across = plan_add_link(plan, "across", 10e6, 0.02);
     plan->links[type->across].shared_by = 1 << random_range(source, 0, 2);
@@ -92,9 +92,9 @@ static void make(struct random_source *source, struct plan *plan)
         assert_true(plan_add_stages(plan, pipeline, random_range(source, 1, 3), &err));
         for (int s = 0; s < pipeline->stage_count; s++) {
             struct plan_stage *stage = &pipeline->stages[s];
-            stage->first_layer = s > 0 ? stage[-1].last_layer + 1 : 0;
-            stage->last_layer =
-                s == pipeline->stage_count - 1 ? 7 : stage->first_layer + random_range(source, 0, 1);
+            stage->layers.first = s > 0 ? stage[-1].layers.last + 1 : 0;
+            stage->layers.last =
+                s == pipeline->stage_count - 1 ? 7 : stage->layers.first + random_range(source, 0, 1);
             stage->degrees.tensor = 1 + random_one_in(source, 3);
             stage->degrees.data = widths[random_range(source, 0, 4)];
             stage->seconds.forward = 0.2 + random_unit(source);
@@ -222,8 +222,7 @@ static void make_collective(struct plan *plan, int devices, enum collective_kind
     const struct collective_group group = {devices, per_node, inside, across};
     plan_init(plan);
     assert_true(plan_add_types(plan, 1, &err));
-    plan->types[0] =
-        (struct plan_device_type){.name = "a", .nodes = devices / per_node, .per_node = per_node};
+    plan->types[0] = (struct plan_device_type){.name = "a", .nodes = {devices / per_node, per_node, 0}};
     plan->types[0].inside = plan_add_link(plan, inside->name, inside->bandwidth, 1e-6);
     plan->types[0].across = plan_add_link(plan, across->name, across->bandwidth, 5e-6);
     plan->network = (struct cluster_network){1, {{1, 1.0}}};

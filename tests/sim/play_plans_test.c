@@ -388,9 +388,7 @@ static void unlike_pipelines(void **state)
                     .calibration = tables_calibration(NULL, device),
                     .inside = tables_link(NULL, device->link),
                     .across = tables_link(NULL, "ib-200g"),
-                    .nodes = 1 + g,
-                    .devices_per_node = 4,
-                    .memory = device->memory,
+                    .nodes = {1 + g, 4, device->memory},
                 };
             }
             if (!fleet_plan_job(&answer, &question, INFINITY, NULL, NULL, &err))

@@ -41,8 +41,8 @@ static void add(struct plan *plan, struct plan_stage *stage, enum plan_purpose p
 static void make_stage(struct random_source *source, struct plan *plan, struct plan_pipeline *pipeline, int s)
 {
     struct plan_stage *stage = &pipeline->stages[s];
-    stage->first_layer = s > 0 ? stage[-1].last_layer + 1 : 0;
-    stage->last_layer = stage->first_layer + random_range(source, 0, 5);
+    stage->layers.first = s > 0 ? stage[-1].layers.last + 1 : 0;
+    stage->layers.last = stage->layers.first + random_range(source, 0, 5);
     stage->chunk = s / (pipeline->stage_count / plan->chunks);
     stage->seconds.forward = 0.1 + random_unit(source);
     stage->seconds.backward = 0.2 + 2 * random_unit(source);

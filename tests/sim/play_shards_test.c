@@ -70,7 +70,7 @@ static double expected(const struct plan *plan, int prefetch, enum sim_reshard r
 {
     static double kernels[MAX_BLOCKS];
     const struct plan_stage *stage = &plan->pipelines[0].stages[0];
-    int blocks = stage->last_layer - stage->first_layer + 1,
+    int blocks = stage->layers.last - stage->layers.first + 1,
         passes = 2 * (int)plan->pipelines[0].microbatches;
     double gathered = 0, done = 0, scattered = 0;
     assert_true(blocks * passes <= MAX_BLOCKS && prefetch < blocks);

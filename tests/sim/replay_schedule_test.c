@@ -33,7 +33,7 @@ static double play(const char *name, int devices, int microbatches, const double
                                           .send = {&times[3], 1}};
     if (!trial_by_name(schedule_find(name, &chunks, &err), &options, &trial, &err))
         fail_msg("%s: %s", name, err.text);
-    double makespan = trial.timing.makespan;
+    double makespan = trial.timing.extent.makespan;
     if (path) {
         const struct chrome_options look = {.world_size = devices};
         struct chrome *chrome = chrome_open(path, &look, &err);

@@ -86,13 +86,13 @@ static bool fits(const struct walk *walk)
     const struct plan_problem *problem = walk->problem;
     for (int i = 0; i < walk->stage_count; i++) {
         const struct pipeline_stage *stage = &walk->stages[i];
-        int64_t limit = problem->groups[stage->group].memory * stage->devices, bytes = 0;
+        int64_t limit = problem->groups[stage->group].nodes.memory * stage->devices, bytes = 0;
         int held = walk->stage_count - i;
         if (problem->microbatches > 0 && held > problem->microbatches)
             held = problem->microbatches;
         if (problem->memory == MEMORY_REFERENCE)
             held = 1;
-        for (int layer = stage->first_layer; layer <= stage->last_layer; layer++)
+        for (int layer = stage->layers.first; layer <= stage->layers.last; layer++)
             bytes += 6 * problem->parameter_bytes[layer] + held * problem->activation_bytes[layer];
         if (limit > 0 && bytes > limit)
             return false;
@@ -124,7 +124,7 @@ static void walk_nodes(struct walk *walk, int layer)
         if (walk->nodes_left[g] == 0)
             continue;
         all_used = false;
-        struct parts node = {.group = g, .count = 1, .devices = {walk->problem->groups[g].devices_per_node}};
+        struct parts node = {.group = g, .count = 1, .devices = {walk->problem->groups[g].nodes.devices}};
         walk->nodes_left[g]--;
         walk_parts(walk, layer, node);
         walk->nodes_left[g]++;
@@ -146,11 +146,14 @@ static void walk_stage(struct walk *walk, int layer, int devices, struct parts o
         forward += group->forward[last] / devices + allreduce;
         backward += group->backward[last] / devices + allreduce;
         memory += 6 * problem->parameter_bytes[last] + problem->activation_bytes[last];
-        if (group->memory > 0 && memory > devices * group->memory)
+        if (group->nodes.memory > 0 && memory > devices * group->nodes.memory)
             break;
         walk->times[at] = forward + backward;
-        walk->stages[at] = (struct pipeline_stage){
-            .first_layer = layer, .last_layer = last, .group = others.group, .devices = devices, .node = -1};
+        walk->stages[at] = (struct pipeline_stage){.layers.first = layer,
+                                                   .layers.last = last,
+                                                   .group = others.group,
+                                                   .devices = devices,
+                                                   .node = -1};
         walk_parts(walk, last + 1, others);
     }
     walk->stage_count--;
@@ -164,7 +167,7 @@ static void walk_devices(struct walk *walk, int layer)
         return;
     }
     for (int g = 0; g < walk->problem->group_count; g++)
-        for (int devices = 1; devices <= walk->problem->groups[g].devices_per_node; devices *= 2) {
+        for (int devices = 1; devices <= walk->problem->groups[g].nodes.devices; devices *= 2) {
             if (devices > walk->nodes_left[g])
                 continue;
             walk->nodes_left[g] -= devices;
@@ -205,9 +208,9 @@ struct brute brute_force(const struct plan_problem *problem)
     struct walk walk = {.problem = problem, .may_idle = may_idle(problem), .best = {.time = INFINITY}};
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        if (group->nodes > 0 && !is_power_of_two(group->devices_per_node))
+        if (group->nodes.count > 0 && !is_power_of_two(group->nodes.devices))
             return walk.best;
-        walk.nodes_left[g] = group->nodes * (walk.may_idle ? group->devices_per_node : 1);
+        walk.nodes_left[g] = group->nodes.count * (walk.may_idle ? group->nodes.devices : 1);
     }
     if (walk.may_idle)
         walk_devices(&walk, 0);
@@ -233,12 +236,12 @@ bool brute_contains(const struct plan_problem *problem, const struct pipeline *p
 {
     int nodes_left[PLAN_MAX_GROUPS];
     for (int g = 0; g < problem->group_count; g++)
-        nodes_left[g] = problem->groups[g].nodes;
+        nodes_left[g] = problem->groups[g].nodes.count;
     int next_layer = 0;
     for (int i = 0; i < plan->stage_count; i++) {
-        if (plan->stages[i].first_layer != next_layer || plan->stages[i].last_layer < next_layer)
+        if (plan->stages[i].layers.first != next_layer || plan->stages[i].layers.last < next_layer)
             return false;
-        next_layer = plan->stages[i].last_layer + 1;
+        next_layer = plan->stages[i].layers.last + 1;
     }
     for (int i = 0; may_idle(problem) && i < plan->stage_count; i++) {
         const struct pipeline_stage *stage = &plan->stages[i];
@@ -246,14 +249,14 @@ bool brute_contains(const struct plan_problem *problem, const struct pipeline *p
         int used = 0;
         for (int k = 0; k < plan->stage_count; k++)
             used += plan->stages[k].group == stage->group ? plan->stages[k].devices : 0;
-        if (!is_power_of_two(stage->devices) || stage->devices > group->devices_per_node ||
-            used > group->nodes * group->devices_per_node)
+        if (!is_power_of_two(stage->devices) || stage->devices > group->nodes.devices ||
+            used > group->nodes.count * group->nodes.devices)
             return false;
     }
     for (int i = 0; !may_idle(problem) && i < plan->stage_count;) {
         int group = plan->stages[i].group;
         nodes_left[group]--;
-        i = after_parts(plan, i, group, problem->groups[group].devices_per_node);
+        i = after_parts(plan, i, group, problem->groups[group].nodes.devices);
         if (i < 0)
             return false;
     }

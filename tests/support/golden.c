@@ -93,8 +93,8 @@ static bool read_stage(struct reader *r, const struct doc_node *list, struct pip
             return false;
     if (count < 6)
         return doc_error(&r->doc, list, r->err, "expected the six numbers of a stage");
-    stage->first_layer = (int)fields[0];
-    stage->last_layer = (int)fields[1];
+    stage->layers.first = (int)fields[0];
+    stage->layers.last = (int)fields[1];
     stage->devices = (int)fields[2];
     stage->group = (int)fields[3];
     stage->node = -1;
@@ -254,8 +254,9 @@ bool golden_problem(const struct golden *golden, int index, enum plan_objective 
     struct cluster cluster = {.path = golden->name, .group_count = golden->group_count, .groups = groups};
     for (int g = 0; g < golden->group_count; g++) {
         groups[g].device = golden->groups[g].device;
-        groups[g].nodes = golden->group_count == 1 ? golden->plans[index].nodes : golden->groups[g].nodes;
-        groups[g].devices_per_node = golden->groups[g].devices_per_node;
+        groups[g].nodes.count =
+            golden->group_count == 1 ? golden->plans[index].nodes : golden->groups[g].nodes;
+        groups[g].nodes.devices = golden->groups[g].devices_per_node;
         groups[g].place = golden->name;
     }
     struct profile profile;

@@ -41,8 +41,8 @@ static void random_slots(struct elastic_kit *kit, struct elastic_shape *shape, u
             shape->slots[shape->slot_count++] = (struct elastic_slot){
                 .position = n,
                 .device = w,
-                .first_layer = from,
-                .last_layer = until - 1,
+                .layers.first = from,
+                .layers.last = until - 1,
                 .shard = w,
                 .ways = ways,
                 .first = from,
@@ -61,7 +61,7 @@ static void random_shape(struct elastic_kit *kit, struct elastic_shape *shape,
     while (shape->nodes == 0 || (spec->pipelines && shape->nodes > LAYERS)) {
         shape->nodes = 0;
         for (int k = 0; k < kit->kind_count; k++) {
-            shape->need[k] = (int)random_between(state, 0, kit->kinds[k].nodes);
+            shape->need[k] = (int)random_between(state, 0, kit->kinds[k].nodes.count);
             shape->nodes += shape->need[k];
         }
     }
@@ -87,8 +87,8 @@ void random_kit(struct elastic_kit *kit, const struct random_kit_spec *spec, uin
     kit->kind_count = (int)random_between(&state, 1, spec->kinds);
     for (int k = 0; k < kit->kind_count; k++)
         kit->kinds[k] = (struct elastic_kind){.name = k ? "other" : "one",
-                                              .nodes = (int)random_between(&state, 1, spec->nodes),
-                                              .per_node = 2,
+                                              .nodes.count = (int)random_between(&state, 1, spec->nodes),
+                                              .nodes.devices = 2,
                                               .inside = (double)random_between(&state, 20, 200),
                                               .across = (double)random_between(&state, 5, 20),
                                               .latency = 0.01};

@@ -141,9 +141,9 @@ static bool draw_group(struct plan_problem *problem, struct plan_group *group,
     group->device = names[group - problem->groups];
     group->forward = times.forward;
     group->backward = times.backward;
-    group->devices_per_node = draw_devices(source, shape);
+    group->nodes.devices = draw_devices(source, shape);
     group->splits = 1;
-    while (1 << group->splits <= group->devices_per_node)
+    while (1 << group->splits <= group->nodes.devices)
         group->splits++;
     return draw_allreduce(problem, group, source, values);
 }
@@ -152,9 +152,9 @@ static void draw_nodes(struct plan_problem *problem, const struct random_shape *
                        struct random_source *source)
 {
     for (int g = 0; g < problem->group_count; g++)
-        problem->groups[g].nodes = 1;
+        problem->groups[g].nodes.count = 1;
     for (int more = random_range(source, 0, shape->most_nodes - problem->group_count); more > 0; more--)
-        problem->groups[random_range(source, 0, problem->group_count - 1)].nodes++;
+        problem->groups[random_range(source, 0, problem->group_count - 1)].nodes.count++;
 }
 
 /* Small numbers of bytes, so that stages often fit exactly. */
@@ -176,12 +176,13 @@ static bool draw_memory(struct plan_problem *problem, const struct random_shape 
     if (shape->tight_memory) {
         int devices = plan_problem_devices(problem);
         for (int g = 0; g < problem->group_count; g++)
-            problem->groups[g].memory = random_range(source, total / devices + 1, 3 * total / devices + 6);
+            problem->groups[g].nodes.memory =
+                random_range(source, total / devices + 1, 3 * total / devices + 6);
         problem->memory = random_one_in(source, 4) ? MEMORY_REFERENCE : MEMORY_IN_FLIGHT;
     } else if (random_one_in(source, 4))
         for (int g = 0; g < problem->group_count; g++)
             if (!random_one_in(source, 4))
-                problem->groups[g].memory = random_range(source, total / 6 + 1, total + 1);
+                problem->groups[g].nodes.memory = random_range(source, total / 6 + 1, total + 1);
     return true;
 }
 
@@ -234,8 +235,8 @@ void random_problem_print(const struct plan_problem *problem, FILE *out)
     print_bytes("activations", problem->activation_bytes, layers, out);
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        fprintf(out, "group %d: %d nodes x %d devices, %" PRId64 " bytes each\n", g, group->nodes,
-                group->devices_per_node, group->memory);
+        fprintf(out, "group %d: %d nodes x %d devices, %" PRId64 " bytes each\n", g, group->nodes.count,
+                group->nodes.devices, group->nodes.memory);
         print_seconds("forward", group->forward, layers, out);
         print_seconds("backward", group->backward, layers, out);
         for (int split = 1; split < group->splits; split++) {

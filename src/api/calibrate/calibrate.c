@@ -290,8 +290,8 @@ static bool load_products(struct csv *csv, const char *path, struct error *err)
         for (int i = 0; measured && i < measured->product_count; i++, count++) {
             const struct profile_product *of = &measured->products[i];
             text_format(&text, "\"%s\",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.9g\n",
-                        profile.devices[d].name ? profile.devices[d].name : "", of->type, of->batch, of->m,
-                        of->n, of->k, of->seconds);
+                        profile.devices[d].name ? profile.devices[d].name : "", of->type, of->size.batch,
+                        of->size.m, of->size.n, of->size.k, of->seconds);
         }
     }
     bool done =

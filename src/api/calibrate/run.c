@@ -19,8 +19,8 @@ struct calibrate_run {
     struct plan_options asked;
     struct split split;
     struct launch_price price;
-    struct estimate estimate; /* of the known runs alone */
-    struct interval interval; /* by them */
+    struct estimate estimate;      /* of the known runs alone */
+    struct plan_interval interval; /* by them */
     double expected;
     double silicon; /* time with the fit of --gemm, of that with the device as it is known; 1: no fit */
     struct own_run own;

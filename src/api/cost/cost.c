@@ -43,9 +43,7 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
         .tensor = (int)given->tensor,
         .recompute = (enum recompute)option_index(recomputes, given->recompute),
         .software = cost_choose_software(chosen, given->software, err),
-        .devices_per_node = (int)given->devices_per_node,
-        .nodes = (int)given->nodes,
-        .across = given->across,
+        .reach = {(int)given->devices_per_node, (int)given->nodes, NULL},
         .tables = &chosen->added,
     };
     if (!given->devices) {
@@ -54,7 +52,8 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
     }
     if (!options.software)
         return NULL;
-    if (!tables_ready(err) || (!tables_link(&chosen->added, given->across) && !unknown_link(given, err)) ||
+    if (!tables_ready(err) ||
+        (!(options.reach.across = tables_link(&chosen->added, given->across)) && !unknown_link(given, err)) ||
         !cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
         !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
         return NULL;
@@ -120,15 +119,13 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
                   .no_tf32 = given->no_tf32,
                   .no_neighbours = given->no_neighbours,
                   .is_first = given->first_layer,
-                  .devices_per_node = (int)given->devices_per_node,
-                  .across = tables_link(tables, given->across),
+                  .reach = {(int)given->devices_per_node, (int)given->nodes,
+                            tables_link(tables, given->across)},
                   .tables = tables,
                   .custom_calls = of_files->custom_calls},
         .dims = &of_files->dims,
         .rules = (enum count_rules)option_index(cost_rules, given->rules),
         .microbatch_size = (int)given->microbatch_size,
-        .devices_per_node = (int)given->devices_per_node,
-        .nodes = (int)given->nodes,
     };
     pricing->files = calloc(given->files.count, sizeof *pricing->files);
     if (!pricing->files)
@@ -143,7 +140,7 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
     if (recompute == RECOMPUTE_SELECTIVE)
         return error_set(err, ERROR_USAGE,
                          "--recompute selective is for --model; for files, use --attention flash2");
-    if (!pricing->options.layer.across)
+    if (!pricing->options.layer.reach.across)
         return unknown_link(given, err);
     for (size_t i = 0; i < given->files.count; i++) {
         pricing->files[i].path = given->files.items[i];

@@ -39,10 +39,10 @@ struct rows {
     struct arena arena;
     struct row *rows;
     int count;
-    double seconds[2];        /* of the passes */
-    double optimizer;         /* seconds of its step */
-    struct interval interval; /* as shares of times */
-    double rough;             /* share of the time that kernels modelled roughly take */
+    double seconds[2];             /* of the passes */
+    double optimizer;              /* seconds of its step */
+    struct plan_interval interval; /* as shares of times */
+    double rough;                  /* share of the time that kernels modelled roughly take */
     bool failed;
 };
 
@@ -76,10 +76,10 @@ static const char *name_of(struct rows *rows, const struct fused_kernel *fused, 
     text_add(&text, kernel->name);
     if (kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_ATTENTION) {
         text_add(&text, " ");
-        if (kernel->batch > 1)
-            text_format(&text, "%" PRId64 " x ", kernel->batch);
-        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " %s", kernel->m, kernel->n, kernel->k,
-                    cost_type_name(type));
+        if (kernel->size.batch > 1)
+            text_format(&text, "%" PRId64 " x ", kernel->size.batch);
+        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " %s", kernel->size.m, kernel->size.n,
+                    kernel->size.k, cost_type_name(type));
     }
     add_opcodes(&text, fused);
     const char *name = text.failed ? NULL : arena_string(&rows->arena, text.data);
@@ -97,10 +97,10 @@ static const char *nearest_text(struct rows *rows, const struct gemm_near *near)
     for (int i = 0; i < near->count && i < MAX_NEAREST; i++) {
         const struct product *p = near->products[i];
         text_add(&text, i > 0 ? ", " : "");
-        if (p->batch > 1)
-            text_format(&text, "%" PRId64 " x ", p->batch);
-        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " (%.0f %%)", p->m, p->n, p->k,
-                    100.0 * near->weights[i]);
+        if (p->size.batch > 1)
+            text_format(&text, "%" PRId64 " x ", p->size.batch);
+        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " (%.0f %%)", p->size.m, p->size.n,
+                    p->size.k, 100.0 * near->weights[i]);
     }
     const char *copy = text.failed ? NULL : arena_string(&rows->arena, text.data);
     text_release(&text);
@@ -129,7 +129,7 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
                             enum cost_type type, const struct cost_device *device)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, kernel->batch, kernel->m, kernel->n, kernel->k, &near);
+    gemm_time_near(device, type, kernel->size, &near);
     if (near.count == 0)
         return;
     row->of_formula = exp(near.log_ratio);

@@ -10,8 +10,8 @@
 #define SOFTWARE_OF_FILES "fsdp"
 
 /* A profile has no job yet: the job on one node stands for it. */
-static struct interval interval_on(const struct architecture *model, const struct cost_device *device,
-                                   const struct model_options *options)
+static struct plan_interval interval_on(const struct architecture *model, const struct cost_device *device,
+                                        const struct model_options *options)
 {
     static const struct job_time unknown = {.seconds = 0.0};
     struct job job = {
@@ -28,7 +28,7 @@ static struct interval interval_on(const struct architecture *model, const struc
     return interval_of(&estimate, 1.0);
 }
 
-struct interval cost_interval_of_device(const struct cost_device *device)
+struct plan_interval cost_interval_of_device(const struct cost_device *device)
 {
     struct likeness middle = {
         .generation = device->generation,
@@ -47,12 +47,12 @@ struct interval cost_interval_of_device(const struct cost_device *device)
             middle.sizes[s] += (row->sizes[s] - middle.sizes[s]) / count;
     }
     struct estimate estimate = neighbours_estimate(&residuals_known, &middle, NULL, NULL);
-    struct interval interval = interval_of(&estimate, 1.0);
+    struct plan_interval interval = interval_of(&estimate, 1.0);
     interval.extrapolates = count == 0;
     return interval;
 }
 
-void cost_interval_widen(struct interval *interval, double rough)
+void cost_interval_widen(struct plan_interval *interval, double rough)
 {
     interval->low = (1.0 - rough) * interval->low + rough * KERNEL_ROUGH_LOW;
     interval->high = (1.0 - rough) * interval->high + rough * KERNEL_ROUGH_HIGH;
@@ -60,7 +60,7 @@ void cost_interval_widen(struct interval *interval, double rough)
 
 /* Appends the interval of each device type to the profile's source. */
 static bool note(struct profile *profile, const char *of, const struct cost_device *const *devices,
-                 const struct interval *intervals, const struct layer_doubts *doubts, struct error *err)
+                 const struct plan_interval *intervals, const struct layer_doubts *doubts, struct error *err)
 {
     struct text text = {0};
     text_format(&text, "%s; 80 %% interval%s, as shares of these times:", profile->source, of);
@@ -82,7 +82,7 @@ static bool note(struct profile *profile, const char *of, const struct cost_devi
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               const struct layer_doubts *doubts, struct error *err)
 {
-    struct interval intervals[PROFILE_MAX_DEVICES];
+    struct plan_interval intervals[PROFILE_MAX_DEVICES];
     for (int i = 0; i < profile->device_count; i++) {
         intervals[i] = cost_interval_of_device(devices[i]);
         cost_interval_widen(&intervals[i], doubts->rough[i]);
@@ -94,7 +94,7 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err)
 {
-    struct interval intervals[PROFILE_MAX_DEVICES];
+    struct plan_interval intervals[PROFILE_MAX_DEVICES];
     for (int i = 0; i < profile->device_count; i++)
         intervals[i] = interval_on(model, devices[i], options);
     return note(profile, "", devices, intervals, NULL, err);

@@ -19,9 +19,9 @@ bool cost_interval_note_files(struct profile *profile, const struct cost_device 
                               const struct layer_doubts *doubts, struct error *err);
 
 /* Widens an interval of shares: this share of the time belongs to kernels that are modelled roughly. */
-void cost_interval_widen(struct interval *interval, double rough);
+void cost_interval_widen(struct plan_interval *interval, double rough);
 
 /* As shares of a device's computed times: of the runs in the middle of those of its generation. */
-struct interval cost_interval_of_device(const struct cost_device *device);
+struct plan_interval cost_interval_of_device(const struct cost_device *device);
 
 #endif

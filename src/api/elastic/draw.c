@@ -46,7 +46,7 @@ static bool play_losses(const struct elastic_report *report, double *values, str
         }
         elastic_transition_release(&way);
         way = next;
-        values[n - 1] = isfinite(way.iteration) ? worth(report, way.iteration) : NAN;
+        values[n - 1] = isfinite(way.outcome.iteration) ? worth(report, way.outcome.iteration) : NAN;
     }
     elastic_transition_release(&way);
     free(order);

@@ -245,7 +245,7 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
 {
     int nodes[ELASTIC_MAX_KINDS];
     for (int k = 0; k < report->kit.kind_count; k++)
-        nodes[k] = report->kit.kinds[k].nodes;
+        nodes[k] = report->kit.kinds[k].nodes.count;
     bool events = given->lose.count + given->back.count > 0;
     return find_instances(report, nodes, faults_given, err) &&
            elastic_state_start(&report->state, &report->kit, &report->set, err) &&
@@ -330,10 +330,10 @@ const struct option_spec api_elastic_options[] = {
            .help =
                "where optimizer states are: plan is sharded over all pipelines if the plan does so (ZeRO), "
                "replicated is all of them in each pipeline"),
-    OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "NODES", .repeats = true,
+    OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "nodes", .repeats = true,
            .help = "show the transition when these nodes are lost together: 3,7 or 4-9; 2@node: the first "
                    "two; 2@TYPE: the first two of a device type"),
-    OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "NODES", .repeats = true,
+    OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "nodes", .repeats = true,
            .help = "then show the transition when these nodes return"),
     [ELASTIC_METHOD] = OPTION(
         rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",

@@ -33,15 +33,15 @@ struct elastic_losses elastic_sum_losses(const struct elastic_report *report)
     for (int i = 0; i < report->loss_count; i++) {
         const struct elastic_loss *loss = &report->losses[i];
         sum.nodes += loss->nodes;
-        if (loss->checkpoint) {
+        if (loss->outcome.checkpoint) {
             sum.checkpoints += loss->nodes;
             continue;
         }
         answered += loss->nodes;
-        sum.worst = fmax(sum.worst, report->setup + loss->seconds);
-        sum.worst_iteration = fmax(sum.worst_iteration, loss->iteration);
-        seconds += (report->setup + loss->seconds) * loss->nodes;
-        iterations += loss->iteration * loss->nodes;
+        sum.worst = fmax(sum.worst, report->setup + loss->outcome.seconds);
+        sum.worst_iteration = fmax(sum.worst_iteration, loss->outcome.iteration);
+        seconds += (report->setup + loss->outcome.seconds) * loss->nodes;
+        iterations += loss->outcome.iteration * loss->nodes;
     }
     sum.mean = answered > 0 ? seconds / answered : NAN;
     sum.mean_iteration = answered > 0 ? iterations / answered : NAN;
@@ -58,7 +58,7 @@ static void print_head(const struct elastic_report *report, struct text *out)
     const char *plus = "";
     text_format(out, "%s on ", kit->model ? kit->model : "the model");
     for (int k = 0; k < kit->kind_count; k++) {
-        text_format(out, "%s%d x %s", plus, kit->kinds[k].nodes, kit->kinds[k].name);
+        text_format(out, "%s%d x %s", plus, kit->kinds[k].nodes.count, kit->kinds[k].name);
         plus = " + ";
     }
     text_format(out, " nodes, %lld micro-batches per iteration\n", (long long)kit->batch);
@@ -158,9 +158,10 @@ static void print_copies(const struct elastic_report *report, const struct elast
 {
     struct unit_texts units = {0};
     text_format(out, "copies     %s between nodes and %s within, in %s",
-                unit_text(&units, way->bytes_across, UNIT_BYTES),
-                unit_text(&units, way->bytes_inside, UNIT_BYTES), unit_text(&units, way->seconds, UNIT_TIME));
-    if (way->seconds > way->bound * (1 + 1e-9))
+                unit_text(&units, way->outcome.bytes_across, UNIT_BYTES),
+                unit_text(&units, way->bytes_inside, UNIT_BYTES),
+                unit_text(&units, way->outcome.seconds, UNIT_TIME));
+    if (way->outcome.seconds > way->bound * (1 + 1e-9))
         text_format(out, " (at least %s)", unit_text(&units, way->bound, UNIT_TIME));
     text_add(out, "\n");
     for (int i = 0; i < way->copy_count && i < MAX_COPIES; i++) {
@@ -194,24 +195,25 @@ static void print_event(const struct elastic_report *report, const struct elasti
     elastic_add_nodes(out, event->nodes, event->count);
     text_add(out, "\n");
     print_steps(&way->steps, out);
-    if (way->checkpoint) {
+    if (way->outcome.checkpoint) {
         text_format(out, "checkpoint needed: %s", way->reason);
         if (way->missing.length > 0)
             text_format(out, ": layers %s", way->missing.data);
         text_add(out, "\n");
     } else {
         print_copies(report, way, out);
-        text_format(out, "downtime   %s", unit_text(&units, report->setup + way->seconds, UNIT_TIME));
+        text_format(out, "downtime   %s", unit_text(&units, report->setup + way->outcome.seconds, UNIT_TIME));
         text_add(out, report->setup > 0 ? " (--setup included); the iteration in progress is lost\n"
                                         : "; the iteration in progress is lost\n");
     }
     text_format(out, "iteration  %s before, %s after; %d %s of every layer\n",
-                unit_text(&units, way->before, UNIT_TIME), unit_text(&units, way->iteration, UNIT_TIME),
-                way->kept, way->kept == 1 ? "copy" : "copies");
+                unit_text(&units, way->before, UNIT_TIME),
+                unit_text(&units, way->outcome.iteration, UNIT_TIME), way->kept,
+                way->kept == 1 ? "copy" : "copies");
     if (way->kept <= report->faults)
         text_format(out, "--faults %d needs %d copies: the next loss may need a checkpoint\n", report->faults,
                     report->faults + 1);
-    if (event->fastest < way->iteration * (1 - 1e-9))
+    if (event->fastest < way->outcome.iteration * (1 - 1e-9))
         text_format(out, "--method fastest would take %s with these nodes\n",
                     unit_text(&units, event->fastest, UNIT_TIME));
     print_instances(&way->after, out);
@@ -221,13 +223,14 @@ static void print_event(const struct elastic_report *report, const struct elasti
 
 static const char *answer_of(const struct elastic_loss *loss)
 {
-    return loss->merged > 0           ? "merge"
-           : loss->borrowed > 0       ? "borrow"
-           : loss->replaced > 0       ? "replace"
-           : loss->reinstantiated > 0 ? "reinstantiate"
-           : loss->added > 0          ? "new instance"
-           : loss->shape < 0          ? "none needed"
-                                      : "dissolve";
+    const struct elastic_outcome *did = &loss->outcome;
+    return did->merged > 0           ? "merge"
+           : did->borrowed > 0       ? "borrow"
+           : did->replaced > 0       ? "replace"
+           : did->reinstantiated > 0 ? "reinstantiate"
+           : did->added > 0          ? "new instance"
+           : loss->shape < 0         ? "none needed"
+                                     : "dissolve";
 }
 
 static void print_losses(const struct elastic_report *report, struct text *out)
@@ -238,13 +241,13 @@ static void print_losses(const struct elastic_report *report, struct text *out)
     text_add(out, " node  alike  answer             copied    downtime   iteration  place\n");
     for (int i = 0; i < report->loss_count; i++) {
         const struct elastic_loss *loss = &report->losses[i];
-        const char *copied = loss->checkpoint ? "-" : unit_text(&units, loss->bytes, UNIT_BYTES);
+        const struct elastic_outcome *did = &loss->outcome;
+        const char *copied = did->checkpoint ? "-" : unit_text(&units, did->bytes_across, UNIT_BYTES);
         const char *downtime =
-            loss->checkpoint ? "-" : unit_text(&units, report->setup + loss->seconds, UNIT_TIME);
-        const char *iteration =
-            isfinite(loss->iteration) ? unit_text(&units, loss->iteration, UNIT_TIME) : "-";
+            did->checkpoint ? "-" : unit_text(&units, report->setup + did->seconds, UNIT_TIME);
+        const char *iteration = isfinite(did->iteration) ? unit_text(&units, did->iteration, UNIT_TIME) : "-";
         text_format(out, "%5d  %5d  %-13s  %10s  %10s  %10s  ", loss->node, loss->nodes,
-                    loss->checkpoint ? "checkpoint" : answer_of(loss), copied, downtime, iteration);
+                    did->checkpoint ? "checkpoint" : answer_of(loss), copied, downtime, iteration);
         if (loss->shape < 0)
             text_add(out, "spare\n");
         else

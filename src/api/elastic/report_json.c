@@ -8,8 +8,8 @@
 
 static const struct field kind_fields[] = {
     FIELD_OUT(struct elastic_kind, "device_type", name, FIELD_TEXT),
-    FIELD_OUT(struct elastic_kind, "nodes", nodes, FIELD_INT),
-    FIELD_OUT(struct elastic_kind, "per_node", per_node, FIELD_INT),
+    FIELD_OUT(struct elastic_kind, "nodes", nodes.count, FIELD_INT),
+    FIELD_OUT(struct elastic_kind, "per_node", nodes.devices, FIELD_INT),
     FIELD_OUT(struct elastic_kind, "inside", inside, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_kind, "across", across, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_kind, "latency", latency, FIELD_DOUBLE),
@@ -109,10 +109,10 @@ static void write_losses(const struct elastic_report *report, struct json *json)
         json_integer(json, "alike", loss->nodes);
         json_string(json, "shape", loss->shape < 0 ? NULL : report->kit.shapes[loss->shape].name);
         json_integer(json, "position", loss->shape < 0 ? -1 : loss->position);
-        json_bool(json, "checkpoint", loss->checkpoint);
-        json_number(json, "bytes", loss->checkpoint ? 0 : loss->bytes);
-        json_number(json, "downtime", loss->checkpoint ? NAN : report->setup + loss->seconds);
-        json_number(json, "iteration_time", loss->iteration);
+        json_bool(json, "checkpoint", loss->outcome.checkpoint);
+        json_number(json, "bytes", loss->outcome.checkpoint ? 0 : loss->outcome.bytes_across);
+        json_number(json, "downtime", loss->outcome.checkpoint ? NAN : report->setup + loss->outcome.seconds);
+        json_number(json, "iteration_time", loss->outcome.iteration);
         json_close(json);
     }
     json_close(json);
@@ -142,14 +142,14 @@ static void write_copies(const struct elastic_kit *kit, const struct elastic_tra
 }
 
 static const struct field event_fields[] = {
-    FIELD_OUT(struct elastic_event, "checkpoint", way.checkpoint, FIELD_FLAG),
+    FIELD_OUT(struct elastic_event, "checkpoint", way.outcome.checkpoint, FIELD_FLAG),
     FIELD_OUT(struct elastic_event, "reason", way.reason, FIELD_TEXT),
-    FIELD_OUT(struct elastic_event, "bytes_across", way.bytes_across, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "bytes_across", way.outcome.bytes_across, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_event, "bytes_inside", way.bytes_inside, FIELD_DOUBLE),
-    FIELD_OUT(struct elastic_event, "seconds", way.seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "seconds", way.outcome.seconds, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_event, "lower_bound", way.bound, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_event, "iteration_time_before", way.before, FIELD_DOUBLE),
-    FIELD_OUT(struct elastic_event, "iteration_time", way.iteration, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "iteration_time", way.outcome.iteration, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_event, "fastest_iteration_time", fastest, FIELD_DOUBLE),
     FIELD_OUT(struct elastic_event, "copies_of_every_layer", way.kept, FIELD_INT),
 };
@@ -173,7 +173,7 @@ static void write_event(const struct elastic_report *report, const struct elasti
     fields_write(event, event_fields, 2, json);
     json_string(json, "missing_layers", way->missing.length > 0 ? way->missing.data : NULL);
     fields_write(event, event_fields + 2, 4, json);
-    json_number(json, "downtime", report->setup + way->seconds);
+    json_number(json, "downtime", report->setup + way->outcome.seconds);
     fields_write(event, event_fields + 6, 4, json);
     write_copies(&report->kit, way, json);
     write_instances(&way->after, json);

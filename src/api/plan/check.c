@@ -135,12 +135,9 @@ static bool expect(struct plan *scored, const struct plan_parts *parts, struct e
         return false;
     const struct job_time time = job_time(&job);
     const struct estimate estimate = own_run_estimate(&job, &time);
-    const struct interval interval = interval_of(&estimate, scored->iteration_time);
+    scored->interval = interval_of(&estimate, scored->iteration_time);
     if (scored->expected != scored->iteration_time)
         scored->expected = scored->iteration_time * estimate.factor;
-    scored->low = interval.low;
-    scored->high = interval.high;
-    scored->extrapolates = interval.extrapolates;
     return estimate_nearest(&estimate, &scored->arena, &scored->nearest, err);
 }
 

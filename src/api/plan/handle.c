@@ -100,7 +100,7 @@ static void add_stages(rh_handle *handle, const struct plan *plan)
     for (int p = 0; rows && p < plan->pipeline_count; p++)
         for (int i = 0; i < plan->pipelines[p].stage_count; i++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[i];
-            *row++ = (struct stage_row){p, stage->first_layer, stage->last_layer,
+            *row++ = (struct stage_row){p, stage->layers.first, stage->layers.last,
                                         plan->types[stage->type].name, plan_stage_devices(stage)};
         }
     if (rows)

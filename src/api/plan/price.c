@@ -113,9 +113,7 @@ static bool save_plan(const struct rh_price_request *given, const struct launch_
     if (!plan_of_one_job(&plan, &price->job, price->job.devices, err))
         return false;
     plan.expected = price->factor * price->time.seconds;
-    plan.low = price->low;
-    plan.high = price->high;
-    plan.extrapolates = price->extrapolates;
+    plan.interval = price->interval;
     plan.nearest = price->nearest;
     bool saved = plan_save(&plan, given->plan, err);
     plan_release(&plan);
@@ -149,14 +147,13 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     if (read->no_memory)
         return error_memory(err);
     struct estimate estimate = own_run_estimate(&price.job, &price.time);
-    struct interval interval = interval_of(&estimate, price.time.seconds);
+    price.interval = interval_of(&estimate, price.time.seconds);
     price.factor = given->no_neighbours ? 1.0 : estimate.factor;
     price.own = given->no_neighbours ? 1.0 : estimate.own;
     int kinds;
     price.wider = launch_price_wider(read, &kinds);
-    price.low = interval.low / price.wider;
-    price.high = interval.high * price.wider;
-    price.extrapolates = interval.extrapolates;
+    price.interval.low /= price.wider;
+    price.interval.high *= price.wider;
     price.headroom = given->headroom / 100.0;
     bool ok = estimate_nearest(&estimate, &report->base.arena, &price.nearest, err) &&
               (given->alone || plan_freely(call, &price, &search, &why, err)) &&

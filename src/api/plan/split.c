@@ -203,11 +203,8 @@ static bool deliver(const struct split *split, const struct job_search_report *r
     struct plan plan;
     plan_init(&plan);
     double seconds = report->answer.search->plans[0].time.seconds;
-    struct interval interval = interval_of(&report->estimate, seconds);
+    plan.interval = interval_of(&report->estimate, seconds);
     plan.expected = seconds * (report->no_neighbours ? 1.0 : report->estimate.factor);
-    plan.low = interval.low;
-    plan.high = interval.high;
-    plan.extrapolates = interval.extrapolates;
     if (!plan_of_job(&plan, &report->answer, err))
         return false;
     if (!estimate_nearest(&report->estimate, &plan.arena, &plan.nearest, err)) {
@@ -358,7 +355,7 @@ bool split_on_group(struct split *split, const struct cluster_group *group, stru
         return false;
     job_set_group(&question->job, group);
     question->job.type = model_type(group->type, (enum model_precision)split->options->precision);
-    question->job.devices = group->nodes * group->devices_per_node;
+    question->job.devices = group->nodes.count * group->nodes.devices;
     question->headroom = split->options->asked.headroom / 100.0;
     return (split->options->asked.deadline == 0.0 || check_deadline(split, err)) &&
            fix_parse("fix", &split->options->asked.fix, question->ranges, question->choices, err) &&

@@ -116,7 +116,7 @@ static bool iteration_of(const struct elastic_kit *kit, int faults, double *seco
     int kinds[ELASTIC_MAX_KINDS];
     struct elastic_set set;
     for (int k = 0; k < kit->kind_count; k++)
-        kinds[k] = kit->kinds[k].nodes;
+        kinds[k] = kit->kinds[k].nodes.count;
     if (!elastic_instances(&set, kit, kinds, faults, err))
         return false;
     *seconds = set.seconds;

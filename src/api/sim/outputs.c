@@ -128,7 +128,7 @@ bool simulate_keep_entry(struct simulate_entry *entry, const struct simulate_opt
 {
     const struct trial *trial = &entry->trial;
     snprintf(entry->title, sizeof entry->title, "%s: %.6g s, bubble %.3g %%, peak %.4g micro-batches",
-             entry->schedule->name, trial->timing.makespan, 100 * trial->bubble, trial->timing.peak);
+             entry->schedule->name, trial->timing.extent.makespan, 100 * trial->bubble, trial->timing.peak);
     const struct gantt_options look = {.style = figure_style_of(given->asked.style),
                                        .title = "",
                                        .panel_title = entry->title,

@@ -56,7 +56,7 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
                                        .memory_unit = FIGURE_BYTES};
     const struct chrome_options trace = {.device_name = plan->type_count == 1 ? plan->types[0].name : NULL,
                                          .device_memory =
-                                             plan->type_count == 1 ? (double)plan->types[0].memory : 0,
+                                             plan->type_count == 1 ? (double)plan->types[0].nodes.memory : 0,
                                          .world_size = result->device_count};
     bool ok = simulate_files_open(&files, given, &look, &trace, err);
     if (ok) {

@@ -24,7 +24,7 @@ static void look_at_memory(const struct plan *plan, const struct sim_result *res
     played->fits = true;
     for (int i = 0; i < result->device_count; i++) {
         const struct sim_device *device = &result->devices[i];
-        int64_t limit = plan->types[device->type].memory;
+        int64_t limit = plan->types[device->type].nodes.memory;
         if (isfinite(device->peak.total) && !(played->memory >= device->peak.total))
             played->memory = device->peak.total;
         if (limit > 0 && device->peak.total > (double)limit)

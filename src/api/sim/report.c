@@ -69,8 +69,8 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
     text_format(out, "%d devices, %d chunk%s each, %d micro-batches\n", trial->devices, trial->chunks,
                 trial->chunks > 1 ? "s" : "", trial->microbatches);
     print_shape(numbers, out);
-    text_format(out, "\nmakespan      %.6g s, %.4g %% above the ideal %.6g s\n", timing->makespan,
-                100 * (timing->makespan / trial->ideal - 1), trial->ideal);
+    text_format(out, "\nmakespan      %.6g s, %.4g %% above the ideal %.6g s\n", timing->extent.makespan,
+                100 * (timing->extent.makespan / trial->ideal - 1), trial->ideal);
     if (trial->formula.text != NULL)
         text_format(out, "formula       %.6g s = %s", trial->formula.makespan, trial->formula.text);
     if (trial->formula.text != NULL && !trial->formula.exact)
@@ -85,8 +85,9 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
         text_format(
             out,
             "lower bound   %.6g s for any order of these stages in this memory: at most %.3g %% to gain\n",
-            trial->bound, 100 * (1 - trial->bound / timing->makespan));
-    text_format(out, "longest span  %.6g s, from the first to the last pass of a device\n", timing->span);
+            trial->bound, 100 * (1 - trial->bound / timing->extent.makespan));
+    text_format(out, "longest span  %.6g s, from the first to the last pass of a device\n",
+                timing->extent.span);
     text_format(out, "bubble        %.4g %% of the devices' time\n", 100 * trial->bubble);
     text_format(out, "peak          activations of %.4g micro-batches, on device %d", timing->peak,
                 fullest_of(trial));
@@ -145,21 +146,21 @@ static void write_devices(struct json *json, const char *key, const struct trial
 static void write_figures(struct json *json, const struct trial *trial)
 {
     const struct timing *timing = &trial->timing;
-    json_number(json, "makespan", timing->makespan);
-    json_number(json, "max_stage_span", timing->span);
+    json_number(json, "makespan", timing->extent.makespan);
+    json_number(json, "max_stage_span", timing->extent.span);
     json_number(json, "ideal", trial->ideal);
     json_number(json, "bubble", trial->bubble);
-    json_number(json, "bubble_over_ideal", timing->makespan / trial->ideal - 1);
-    json_number(json, "stage_bubble_over_ideal", timing->span / trial->ideal - 1);
+    json_number(json, "bubble_over_ideal", timing->extent.makespan / trial->ideal - 1);
+    json_number(json, "stage_bubble_over_ideal", timing->extent.span / trial->ideal - 1);
     json_number(json, "peak_activation_microbatches", timing->peak);
-    json_number(json, "steady_state", isfinite(trial->period) ? trial->period : timing->makespan);
+    json_number(json, "steady_state", isfinite(trial->period) ? trial->period : timing->extent.makespan);
     json_number(json, "formula", trial->formula.makespan);
     json_string(json, "formula_text", trial->formula.text);
     json_bool(json, "formula_exact", trial->formula.exact);
     json_number(json, "memory_formula", trial->formula.memory_text != NULL ? trial->formula.memory : NAN);
     json_string(json, "memory_formula_text", trial->formula.memory_text);
     json_number(json, "lower_bound", trial->bound);
-    json_number(json, "gap", 1 - trial->bound / timing->makespan);
+    json_number(json, "gap", 1 - trial->bound / timing->extent.makespan);
     json_integer(json, "passes", (int64_t)pass_order_count(&trial->order));
     json_integer(json, "weight_versions", trial->order.weight_versions);
     json_bool(json, "flushes", trial->order.flushes);
@@ -207,10 +208,10 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
         }
         char gap[32] = "-";
         if (isfinite(trial->bound))
-            snprintf(gap, sizeof gap, "%.2f %%", 100 * (1 - trial->bound / trial->timing.makespan));
+            snprintf(gap, sizeof gap, "%.2f %%", 100 * (1 - trial->bound / trial->timing.extent.makespan));
         text_format(out, "%-14s  %6d  %12.6g  %8s  %10.6g  %6.2f %%  %8.4g  %8d\n", entries[i].schedule->name,
-                    trial->chunks, trial->timing.makespan, gap, trial->timing.span, 100 * trial->bubble,
-                    trial->timing.peak, trial->order.weight_versions);
+                    trial->chunks, trial->timing.extent.makespan, gap, trial->timing.extent.span,
+                    100 * trial->bubble, trial->timing.peak, trial->order.weight_versions);
     }
     text_add(out, "\ngap: how much faster any order in this memory can be at most; peak: activations of "
                   "a\ndevice, in micro-batches; weights: versions it holds\n");

@@ -187,7 +187,7 @@ static bool deliver_trial(const struct trial *trial, const struct simulate_sourc
     char title[160];
     const char *name = source->path != NULL ? source->path : trial->schedule->name;
     snprintf(title, sizeof title, "%.80s: %d devices, %d micro-batches, %.6g s, bubble %.3g %%", name,
-             trial->devices, trial->microbatches, trial->timing.makespan, 100 * trial->bubble);
+             trial->devices, trial->microbatches, trial->timing.extent.makespan, 100 * trial->bubble);
     if (!simulate_deliver(trial, source, title, given, err))
         return false;
     API_VALUES(&given->report->base, &name, name_fields);

@@ -159,7 +159,7 @@ static void fill(const struct plan *plan, const struct sim_result *result, struc
     cells[FORMULA].number = result->formula;
     if (result->fullest >= 0) {
         const struct sim_device *fullest = &result->devices[result->fullest];
-        int64_t limit = plan->types[fullest->type].memory;
+        int64_t limit = plan->types[fullest->type].nodes.memory;
         cells[MEMORY].number = fullest->peak.total;
         if (limit > 0)
             cells[FITS].number = fullest->peak.total <= (double)limit;

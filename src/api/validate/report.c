@@ -124,7 +124,7 @@ static void print_rows(const struct validate_report *report, struct text *out)
     for (int i = 0; i < report->validation.count && !stop_wanted_at((size_t)i); i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
-        const struct interval *interval = &report->judged[i].interval;
+        const struct plan_interval *interval = &report->judged[i].interval;
         char measured[32] = "-", error[32] = "-";
         if (run->reason)
             continue;

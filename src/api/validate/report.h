@@ -25,7 +25,7 @@ extern const struct field validate_error_fields[ERRORS_FIELDS];
 
 /* What known runs say of a run. */
 struct judged {
-    struct interval interval;
+    struct plan_interval interval;
     double nearest; /* seconds by the nearest known run alone; 0: there is none */
 };
 

@@ -29,7 +29,7 @@ struct rows {
 
 static uint64_t matrix_of(const struct gemm_sample *sample)
 {
-    return random_mix(random_mix((uint64_t)sample->n) + (uint64_t)sample->k);
+    return random_mix(random_mix((uint64_t)sample->size.n) + (uint64_t)sample->size.k);
 }
 
 /* Orders rows by their matrix and then by their other sizes, so that the same rows in another order give the same fit. */
@@ -39,8 +39,8 @@ static int by_key(const void *left, const void *right)
                              *y = *(const struct gemm_sample *const *)right;
     uint64_t a = matrix_of(x), b = matrix_of(y);
     if (a == b) {
-        a = random_mix(random_mix((uint64_t)x->m) + (uint64_t)x->batch);
-        b = random_mix(random_mix((uint64_t)y->m) + (uint64_t)y->batch);
+        a = random_mix(random_mix((uint64_t)x->size.m) + (uint64_t)x->size.batch);
+        b = random_mix(random_mix((uint64_t)y->size.m) + (uint64_t)y->size.batch);
     }
     return a < b ? -1 : a > b;
 }
@@ -89,7 +89,7 @@ static bool rows_of(struct rows *rows, const struct gemm_samples *samples, enum 
 
 static double error_at(const struct cost_device *device, const struct gemm_sample *sample)
 {
-    struct gemm_time time = gemm_time(device, sample->type, sample->batch, sample->m, sample->n, sample->k);
+    struct gemm_time time = gemm_time(device, sample->type, sample->size);
     return fabs(time.seconds / sample->seconds - 1);
 }
 
@@ -110,7 +110,7 @@ bool gemm_error_of(struct error_score *error, const struct cost_device *device,
         return false;
     for (int i = 0; i < rows.count && !stop_wanted(); i++) {
         const struct gemm_sample *s = rows.samples[i];
-        struct gemm_time time = gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL);
+        struct gemm_time time = gemm_time_near(device, s->type, s->size, NULL);
         rows.errors[i] = fabs(time.seconds / s->seconds - 1);
     }
     *error = score_of(rows.errors, rows.count);
@@ -265,7 +265,7 @@ static bool fit_types(struct gemm_fit *fit, const struct gemm_samples *samples,
 
 static double near_seconds(const struct cost_device *device, const struct gemm_sample *s)
 {
-    return gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL).seconds;
+    return gemm_time_near(device, s->type, s->size, NULL).seconds;
 }
 
 /* Returns the median of known over measured times of the rows outside of a fold (-1: of all). */

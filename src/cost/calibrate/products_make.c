@@ -137,9 +137,9 @@ static bool add_device(struct shapes *shapes, const struct part *part, int index
         const struct gemm_sample *s = &samples.samples[i];
         if (s->type != part->type || s->seconds < 1.25 * launch)
             continue;
-        double seconds = gemm_time(device, s->type, s->batch, s->m, s->n, s->k).seconds;
-        shapes->list[shapes->count++] =
-            (struct shape){s->batch, s->n, s->k, s->m, index, log((s->seconds - launch) / seconds)};
+        double seconds = gemm_time(device, s->type, s->size).seconds;
+        shapes->list[shapes->count++] = (struct shape){
+            s->size.batch, s->size.n, s->size.k, s->size.m, index, log((s->seconds - launch) / seconds)};
     }
     gemm_samples_release(&samples);
     return true;

@@ -98,12 +98,13 @@ static bool read_gemm(const struct reader *r, const struct gemm_columns *at, int
                       struct gemm_sample *sample)
 {
     double value;
-    if (!read_size(r, row, at->batch, MAX_SIZE, &sample->batch) ||
-        !read_size(r, row, at->m, MAX_SIZE, &sample->m) || !read_size(r, row, at->n, MAX_SIZE, &sample->n) ||
-        !read_size(r, row, at->k, MAX_SIZE, &sample->k) ||
+    if (!read_size(r, row, at->batch, MAX_SIZE, &sample->size.batch) ||
+        !read_size(r, row, at->m, MAX_SIZE, &sample->size.m) ||
+        !read_size(r, row, at->n, MAX_SIZE, &sample->size.n) ||
+        !read_size(r, row, at->k, MAX_SIZE, &sample->size.k) ||
         !csv_number(r->csv, row, r->time, 1e-12, 1e24, &value, r->err))
         return false;
-    double flops = 2 * (double)sample->batch * (double)sample->m * (double)sample->n * (double)sample->k;
+    double flops = product_flops(&sample->size);
     sample->seconds = r->seconds > 0 ? value * r->seconds : flops / value;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/unit/product_size.h"
 #include "devices/device.h"
 #include "devices/link.h"
 
@@ -13,7 +14,7 @@
 
 struct gemm_sample {
     enum cost_type type;
-    int64_t batch, m, n, k;
+    struct product_size size;
     double seconds;
 };
 

@@ -116,14 +116,15 @@ static bool replace(struct op_graph *graph, struct hlo_instruction *context, int
                     const struct pattern *p)
 {
     struct op_product first, second;
-    if (!op_product(p->scores, &first) || !op_product(context, &second) || first.batch != second.batch)
+    if (!op_product(p->scores, &first) || !op_product(context, &second) ||
+        first.size.batch != second.size.batch)
         return false;
-    int64_t queries = side == 0 ? second.m : second.n, keys = second.k;
-    bool plain = first.m == queries && first.n == keys;
-    if (!plain && !(first.n == queries && first.m == keys))
+    int64_t queries = side == 0 ? second.size.m : second.size.n, keys = second.size.k;
+    bool plain = first.size.m == queries && first.size.n == keys;
+    if (!plain && !(first.size.n == queries && first.size.m == keys))
         return false;
     struct hlo_attributes *attributes = op_graph_attributes(graph);
-    int64_t sizes[5] = {first.batch, queries, keys, first.k, is_causal(p)};
+    int64_t sizes[5] = {first.size.batch, queries, keys, first.size.k, is_causal(p)};
     attributes->target = OP_TARGET_ATTENTION;
     attributes->sizes = op_graph_ints(graph, 5, sizes);
     struct hlo_instruction **operands = ARENA_ARRAY(graph->arena, 3, struct hlo_instruction *);

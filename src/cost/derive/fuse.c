@@ -192,9 +192,9 @@ static bool list_instructions(struct fusion_context *work, const struct fuser *f
     kernel->instructions = ARENA_ARRAY(work->arena, (size_t)group->count, const struct hlo_instruction *);
     if (!kernel->instructions)
         return error_memory(work->err);
-    kernel->instructions[kernel->count++] = f->graph->at[group->hero];
+    kernel->instructions[kernel->count++] = f->graph->at[group->shape.hero];
     for (int n = group->head; n >= 0; n = f->nodes[n].next)
-        if (n != group->hero)
+        if (n != group->shape.hero)
             kernel->instructions[kernel->count++] = f->graph->at[n];
     qsort(kernel->instructions + 1, (size_t)kernel->count - 1, sizeof(void *), compare_instructions);
     return true;
@@ -210,11 +210,11 @@ static bool has(const struct fused_kernel *kernel, enum hlo_opcode opcode)
 
 static const char *stream_name(const struct fused_kernel *kernel, const struct fuse_group *group)
 {
-    if (group->reduction == REDUCTION_ROWS && has(kernel, HLO_EXPONENTIAL))
+    if (group->shape.reduction == REDUCTION_ROWS && has(kernel, HLO_EXPONENTIAL))
         return "softmax";
-    if (group->reduction == REDUCTION_ROWS && (has(kernel, HLO_RSQRT) || has(kernel, HLO_SQRT)))
+    if (group->shape.reduction == REDUCTION_ROWS && (has(kernel, HLO_RSQRT) || has(kernel, HLO_SQRT)))
         return "norm";
-    if (group->reduction != REDUCTION_NONE)
+    if (group->shape.reduction != REDUCTION_NONE)
         return "reduce";
     return kernel->count == 1 ? hlo_opcode_name(kernel->instructions[0]->opcode) : "elementwise";
 }
@@ -226,12 +226,9 @@ static void set_product(struct kernel *kernel, const struct op_product *product)
 {
     kernel->kind = KERNEL_GEMM;
     kernel->type = product->type;
-    kernel->batch = product->batch;
-    kernel->m = product->m;
-    kernel->n = product->n;
-    kernel->k = product->k;
-    kernel->inner =
-        product->batch > 1 && (product->m <= MAX_HEAD || product->n <= MAX_HEAD || product->k <= MAX_HEAD);
+    kernel->size = product->size;
+    kernel->inner = product->size.batch > 1 && (product->size.m <= MAX_HEAD || product->size.n <= MAX_HEAD ||
+                                                product->size.k <= MAX_HEAD);
 }
 
 static void set_attention(struct kernel *kernel, const struct hlo_instruction *instruction,
@@ -253,9 +250,9 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
                          struct read_marks *reading)
 {
     const struct fuse_group *group = &f->groups[at];
-    const struct hlo_instruction *hero = f->graph->at[group->hero];
+    const struct hlo_instruction *hero = f->graph->at[group->shape.hero];
     struct op_product product = {0};
-    if (group->kind == OP_PRODUCT ? !op_product(hero, &product) : group->elements == 0)
+    if (group->shape.kind == OP_PRODUCT ? !op_product(hero, &product) : group->elements == 0)
         return true;
     struct fused_kernel *kernel = add_kernel(work);
     if (!kernel || !list_instructions(work, f, group, kernel))
@@ -263,10 +260,10 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
     for (int i = 0; i < kernel->count; i++)
         kernel->kernel.lane_flops += op_lane_flops(kernel->instructions[i]);
     kernel->kernel.bytes = bytes_read(f, reading, at) + bytes_written(f, at);
-    if (group->kind == OP_PRODUCT) {
+    if (group->shape.kind == OP_PRODUCT) {
         set_product(&kernel->kernel, &product);
         kernel->kernel.name = hero->opcode == HLO_CONVOLUTION ? "convolution" : "gemm";
-    } else if (group->kind == OP_ATTENTION) {
+    } else if (group->shape.kind == OP_ATTENTION) {
         set_attention(&kernel->kernel, hero, work->options->attention);
     } else {
         kernel->kernel.name = stream_name(kernel, group);
@@ -475,16 +472,16 @@ static bool loop_kernels(struct fusion_context *work, const struct hlo_instructi
 
 static bool lone_group(struct fusion_context *work, const struct fuser *f, const struct fuse_group *group)
 {
-    const struct hlo_instruction *instruction = f->graph->at[group->hero];
-    if (group->kind == OP_LOOP)
+    const struct hlo_instruction *instruction = f->graph->at[group->shape.hero];
+    if (group->shape.kind == OP_LOOP)
         return loop_kernels(work, instruction);
-    if (group->kind == OP_COLLECTIVE)
+    if (group->shape.kind == OP_COLLECTIVE)
         return add_transfer(work, instruction);
     if (instruction->opcode == HLO_CUSTOM_CALL)
-        return custom_kernel(work, f->graph, group->hero);
+        return custom_kernel(work, f->graph, group->shape.hero);
     if (instruction->opcode == HLO_FUSION)
-        return fusion_kernel(work, f->graph, group->hero);
-    return lone_kernel(work, f->graph, group->hero) != NULL;
+        return fusion_kernel(work, f->graph, group->shape.hero);
+    return lone_kernel(work, f->graph, group->shape.hero) != NULL;
 }
 
 /* ---- all ---- */
@@ -517,7 +514,7 @@ static bool add_kernels(struct fusion_context *work, struct fuser *f)
         if (stop_obeyed_at((size_t)i, work->err))
             return false;
         int at = f->before[i].group;
-        enum op_class kind = f->groups[at].kind;
+        enum op_class kind = f->groups[at].shape.kind;
         bool grouped = kind == OP_ELEMENTWISE || kind == OP_PRODUCT || kind == OP_ATTENTION;
         if (grouped ? !group_kernel(work, f, at, &reading) : !lone_group(work, f, &f->groups[at]))
             return false;
@@ -553,8 +550,8 @@ double fused_product_flops(const struct fused *fused)
     double sum = 0.0;
     for (int i = 0; i < fused->kernel_count && !stop_wanted_at((size_t)i); i++) {
         const struct kernel *kernel = &fused->kernels[i].kernel;
-        double product = kernel->repeats * (double)kernel->batch * (double)kernel->m * (double)kernel->n *
-                         (double)kernel->k;
+        double product = kernel->repeats * (double)kernel->size.batch * (double)kernel->size.m *
+                         (double)kernel->size.n * (double)kernel->size.k;
         if (kernel->kind == KERNEL_GEMM)
             sum += 2.0 * product;
         else if (kernel->kind == KERNEL_ATTENTION)

@@ -19,7 +19,7 @@ static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group
 {
     const struct hlo_shape *shape = reduce->operands[0]->shape;
     int stage = 0; /* before, in, after the reduced dimensions */
-    group->outer = group->width = group->inner = 1;
+    group->shape.outer = group->shape.width = group->shape.inner = 1;
     for (int i = 0; i < shape->rank; i++) {
         int64_t dim = shape->dims[i];
         bool reduced = hlo_ints_have(reduce->attributes->dimensions, i);
@@ -31,7 +31,7 @@ static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group
             stage = 1;
         if (stage > 2 || (reduced && stage == 2))
             return false;
-        *(stage == 0 ? &group->outer : stage == 1 ? &group->width : &group->inner) *= dim;
+        *(stage == 0 ? &group->shape.outer : stage == 1 ? &group->shape.width : &group->shape.inner) *= dim;
     }
     return true;
 }
@@ -40,14 +40,14 @@ static enum fuse_reduction reduction_of(const struct hlo_instruction *instructio
 {
     if (instruction->opcode != HLO_REDUCE)
         return REDUCTION_NONE;
-    bool rows = reduced_dims(instruction, group) && group->width <= MAX_ROW &&
-                (group->outer > 1 || group->inner == 1);
+    bool rows = reduced_dims(instruction, group) && group->shape.width <= MAX_ROW &&
+                (group->shape.outer > 1 || group->shape.inner == 1);
     return rows ? REDUCTION_ROWS : REDUCTION_ACROSS;
 }
 
 static int64_t row_count(const struct fuse_group *group)
 {
-    return group->outer * group->inner;
+    return group->shape.outer * group->shape.inner;
 }
 
 /* ---- the order of groups ---- */
@@ -158,7 +158,8 @@ static int64_t result_elements(const struct hlo_instruction *instruction)
  * only operations of the same size as the sums may follow. Rows stay rows only in their order. */
 static bool reads_allow(const struct fuser *f, int a, int b)
 {
-    bool rows = f->groups[a].reduction == REDUCTION_ROWS || f->groups[b].reduction == REDUCTION_ROWS;
+    bool rows =
+        f->groups[a].shape.reduction == REDUCTION_ROWS || f->groups[b].shape.reduction == REDUCTION_ROWS;
     for (int n = f->groups[b].head; n >= 0; n = f->nodes[n].next) {
         const struct fuse_node *node = &f->nodes[n];
         for (int e = 0; e < node->edge_count; e++) {
@@ -198,26 +199,28 @@ static bool only_read_by(const struct fuser *f, int a, int b)
 static bool sizes_allow(const struct fuser *f, int a, int b)
 {
     const struct fuse_group *from = &f->groups[a], *to = &f->groups[b];
-    bool plain = from->reduction == REDUCTION_NONE && to->reduction == REDUCTION_NONE;
-    if (from->kind == OP_PRODUCT || to->kind == OP_PRODUCT)
-        return from->kind != to->kind && plain && !from->gathers && !to->gathers &&
+    bool plain = from->shape.reduction == REDUCTION_NONE && to->shape.reduction == REDUCTION_NONE;
+    if (from->shape.kind == OP_PRODUCT || to->shape.kind == OP_PRODUCT)
+        return from->shape.kind != to->shape.kind && plain && !from->gathers && !to->gathers &&
                from->elements == to->elements;
     if (from->elements == to->elements)
-        return from->reduction != REDUCTION_ROWS || to->reduction != REDUCTION_ROWS ||
-               (from->outer == to->outer && from->width == to->width && from->inner == to->inner);
+        return from->shape.reduction != REDUCTION_ROWS || to->shape.reduction != REDUCTION_ROWS ||
+               (from->shape.outer == to->shape.outer && from->shape.width == to->shape.width &&
+                from->shape.inner == to->shape.inner);
     if (from->elements > to->elements)
-        return to->reduction == REDUCTION_NONE &&
-               (from->reduction == REDUCTION_ACROSS ||
-                (from->reduction == REDUCTION_ROWS && to->elements == row_count(from)));
-    return from->reduction == REDUCTION_NONE &&
-           ((to->reduction == REDUCTION_ROWS && from->elements == row_count(to)) || only_read_by(f, a, b));
+        return to->shape.reduction == REDUCTION_NONE &&
+               (from->shape.reduction == REDUCTION_ACROSS ||
+                (from->shape.reduction == REDUCTION_ROWS && to->elements == row_count(from)));
+    return from->shape.reduction == REDUCTION_NONE &&
+           ((to->shape.reduction == REDUCTION_ROWS && from->elements == row_count(to)) ||
+            only_read_by(f, a, b));
 }
 
 static bool can_join(struct fuser *f, int a, int b)
 {
     const struct fuse_group *from = &f->groups[a], *to = &f->groups[b];
-    bool kinds = (from->kind == OP_ELEMENTWISE || from->kind == OP_PRODUCT) &&
-                 (to->kind == OP_ELEMENTWISE || to->kind == OP_PRODUCT);
+    bool kinds = (from->shape.kind == OP_ELEMENTWISE || from->shape.kind == OP_PRODUCT) &&
+                 (to->shape.kind == OP_ELEMENTWISE || to->shape.kind == OP_PRODUCT);
     return kinds && sizes_allow(f, a, b) && reads_allow(f, a, b) && reads_allow(f, b, a) &&
            (f->groups[a].position < f->groups[b].position ? can_meet(f, a, b) : can_meet(f, b, a));
 }
@@ -236,15 +239,12 @@ static int join(struct fuser *f, int a, int b)
     to->count += from->count;
     to->first = to->first < from->first ? to->first : from->first;
     to->last = to->last > from->last ? to->last : from->last;
-    bool theirs = from->kind == OP_PRODUCT || (to->kind != OP_PRODUCT && from->reduction == REDUCTION_ROWS &&
-                                               to->reduction != REDUCTION_ROWS);
-    if (theirs || (to->kind != OP_PRODUCT && to->reduction == REDUCTION_NONE && from->reduction)) {
-        to->kind = from->kind;
-        to->reduction = from->reduction;
-        to->outer = from->outer;
-        to->width = from->width;
-        to->inner = from->inner;
-        to->hero = from->hero;
+    bool theirs = from->shape.kind == OP_PRODUCT ||
+                  (to->shape.kind != OP_PRODUCT && from->shape.reduction == REDUCTION_ROWS &&
+                   to->shape.reduction != REDUCTION_ROWS);
+    if (theirs ||
+        (to->shape.kind != OP_PRODUCT && to->shape.reduction == REDUCTION_NONE && from->shape.reduction)) {
+        to->shape = from->shape;
     }
     if (from->elements > to->elements)
         to->elements = from->elements;
@@ -263,9 +263,9 @@ static int new_group(struct fuser *f, int index)
     bool joins = node->class == OP_ELEMENTWISE || node->class == OP_MOVE || node->class == OP_REDUCE;
     struct fuse_group *group = &f->groups[f->group_count];
     *group = (struct fuse_group){
-        .kind = joins ? OP_ELEMENTWISE : node->class,
+        .shape.kind = joins ? OP_ELEMENTWISE : node->class,
         .elements = op_elements(instruction),
-        .hero = index,
+        .shape.hero = index,
         .first = index,
         .last = index,
         .head = index,
@@ -275,7 +275,7 @@ static int new_group(struct fuser *f, int index)
                    instruction->opcode != HLO_RNG && instruction->opcode != HLO_IOTA,
         .position = index,
     };
-    group->reduction = reduction_of(instruction, group);
+    group->shape.reduction = reduction_of(instruction, group);
     node->group = f->group_count;
     return f->group_count++;
 }
@@ -283,7 +283,7 @@ static int new_group(struct fuser *f, int index)
 static void find_late(struct fuser *f, int index)
 {
     struct fuse_node *node = &f->nodes[index];
-    node->late = f->groups[node->group].reduction == REDUCTION_ACROSS;
+    node->late = f->groups[node->group].shape.reduction == REDUCTION_ACROSS;
     for (int e = 0; !node->late && e < node->edge_count; e++) {
         int base = f->edges[node->edge_first + e].base;
         node->late = f->nodes[base].late && node->class == OP_ELEMENTWISE &&
@@ -320,7 +320,8 @@ static void join_readers(struct fuser *f, int base)
     int before = -1;
     for (int r = 0; r < node->reader_count; r++) {
         int group = f->nodes[f->readers[node->reader_first + r]].group;
-        if (group < 0 || f->groups[group].kind != OP_ELEMENTWISE || f->groups[group].elements != elements)
+        if (group < 0 || f->groups[group].shape.kind != OP_ELEMENTWISE ||
+            f->groups[group].elements != elements)
             continue;
         if (before >= 0 && before != group && can_join(f, before, group))
             before = join(f, before, group);
@@ -344,7 +345,7 @@ bool fuse_find_groups(struct fuser *f)
             continue;
         new_group(f, i);
         find_late(f, i);
-        bool joins = f->groups[f->nodes[i].group].kind == OP_ELEMENTWISE;
+        bool joins = f->groups[f->nodes[i].group].shape.kind == OP_ELEMENTWISE;
         if (joins && !f->unfused)
             join_sources(f, i);
     }

@@ -29,17 +29,22 @@ struct fuse_node {
 
 enum fuse_reduction { REDUCTION_NONE, REDUCTION_ROWS, REDUCTION_ACROSS };
 
-struct fuse_group {
+/* The work of a group's main instruction. */
+struct fuse_shape {
     enum op_class kind;            /* OP_ELEMENTWISE: may be joined with others, else as op_class returns */
-    int64_t elements;              /* number of elements */
     enum fuse_reduction reduction; /* of OP_ELEMENTWISE */
     int64_t outer, width, inner;   /* of a reduction along rows: [outer, width, inner] -> [outer, inner] */
     int hero;                      /* instruction */
-    int first, last;               /* instructions by index */
-    int head, tail, count;         /* its nodes */
-    bool gathers;                  /* has nodes that gather elements */
-    int position;                  /* greater than that of all groups it reads */
-    unsigned seen;                 /* last search that visited it */
+};
+
+struct fuse_group {
+    struct fuse_shape shape;
+    int64_t elements;      /* number of elements */
+    int first, last;       /* instructions by index */
+    int head, tail, count; /* its nodes */
+    bool gathers;          /* has nodes that gather elements */
+    int position;          /* greater than that of all groups it reads */
+    unsigned seen;         /* last search that visited it */
 };
 
 struct fuse_reach {

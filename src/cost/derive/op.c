@@ -230,19 +230,19 @@ static bool dot_product(const struct hlo_instruction *dot, struct op_product *pr
     int64_t left = hlo_elements(lhs), right = hlo_elements(rhs);
     if (left == 0 || right == 0)
         return false;
-    product->k = dims_product(lhs, &dot->attributes->lhs_contracting);
-    product->batch = dims_product(lhs, &dot->attributes->lhs_batch);
-    product->m = left / product->k / product->batch;
-    product->n = right / product->k / product->batch;
+    product->size.k = dims_product(lhs, &dot->attributes->lhs_contracting);
+    product->size.batch = dims_product(lhs, &dot->attributes->lhs_batch);
+    product->size.m = left / product->size.k / product->size.batch;
+    product->size.n = right / product->size.k / product->size.batch;
     if (dot->opcode == HLO_RAGGED_DOT && dot->attributes->rhs_group.count) {
         int64_t groups = dims_product(rhs, &dot->attributes->rhs_group);
-        product->n /= groups;
-        product->m = product->m > groups ? product->m / groups : 1;
-        product->batch *= groups;
+        product->size.n /= groups;
+        product->size.m = product->size.m > groups ? product->size.m / groups : 1;
+        product->size.batch *= groups;
     }
     product->type = product_type(lhs, rhs);
     if (hlo_type_is_complex(lhs->type))
-        product->k *= 4; /* real and imaginary parts */
+        product->size.k *= 4; /* real and imaginary parts */
     return true;
 }
 
@@ -257,16 +257,16 @@ static bool convolution_product(const struct hlo_instruction *convolution, struc
     int64_t groups = attributes->feature_groups > 1 ? attributes->feature_groups
                      : attributes->batch_groups > 1 ? attributes->batch_groups
                                                     : 1;
-    product->k = hlo_elements(kernel);
+    product->size.k = hlo_elements(kernel);
     features = features ? features : 1;
     for (int i = 0; i < attributes->window_rank; i++)
         dilation *= attributes->window[i].base_dilation > 1 ? attributes->window[i].base_dilation : 1;
-    if (out == 0 || product->k == 0 || hlo_elements(convolution->operands[0]->shape) == 0)
+    if (out == 0 || product->size.k == 0 || hlo_elements(convolution->operands[0]->shape) == 0)
         return false;
-    product->k = (product->k / features + dilation - 1) / dilation;
-    product->m = out / features > 0 ? out / features : 1;
-    product->n = features / groups > 0 ? features / groups : 1;
-    product->batch = groups;
+    product->size.k = (product->size.k / features + dilation - 1) / dilation;
+    product->size.m = out / features > 0 ? out / features : 1;
+    product->size.n = features / groups > 0 ? features / groups : 1;
+    product->size.batch = groups;
     product->type = product_type(convolution->operands[0]->shape, kernel);
     return true;
 }
@@ -275,7 +275,7 @@ bool op_product(const struct hlo_instruction *instruction, struct op_product *pr
 {
     const struct hlo_ints *sizes = &instruction->attributes->sizes;
     if (instruction->opcode == HLO_CUSTOM_CALL) {
-        *product = (struct op_product){sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3],
+        *product = (struct op_product){{sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3]},
                                        type_of(instruction->operands[0]->shape->type)};
         return true;
     }

@@ -7,6 +7,7 @@
 #ifndef REHEARSE_COST_DERIVE_OP_H
 #define REHEARSE_COST_DERIVE_OP_H
 
+#include "core/unit/product_size.h"
 #include "devices/device.h"
 #include "hlo/module.h"
 
@@ -29,7 +30,7 @@ double op_lane_flops(const struct hlo_instruction *instruction);
 double op_bytes(const struct hlo_instruction *instruction);
 
 struct op_product {
-    int64_t batch, m, n, k;
+    struct product_size size;
     enum cost_type type; /* COST_FP32 for fp32 numbers: the timing decides on tf32 */
 };
 

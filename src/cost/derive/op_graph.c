@@ -32,7 +32,7 @@ static double weight(const struct hlo_computation *computation, int depth)
         const struct hlo_instruction *instruction = computation->instructions[i];
         struct op_product product;
         if (op_class(instruction) == OP_PRODUCT && op_product(instruction, &product))
-            sum += 2.0 * (double)product.batch * (double)product.m * (double)product.n * (double)product.k;
+            sum += product_flops(&product.size);
         sum += FLOPS_PER_BYTE * (double)hlo_leaf_bytes(instruction->shape);
         bool calls = instruction->opcode == HLO_CALL || instruction->opcode == HLO_FUSION ||
                      instruction->opcode == HLO_CONDITIONAL || instruction->opcode == HLO_WHILE;

@@ -114,19 +114,21 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     if (!op_product(of, &p))
         return;
     gradient = op_graph_convert(d->graph, gradient, lhs->shape->type);
-    int64_t m = p.m, n = p.k;
+    int64_t m = p.size.m, n = p.size.k;
     if (of->opcode == HLO_CONVOLUTION) {
         int64_t features = hlo_labelled_size(lhs->shape, of->attributes->input_labels, HLO_LABEL_FEATURE);
         features = features ? features : 1;
-        n = features / p.batch > 0 ? features / p.batch : 1;
+        n = features / p.size.batch > 0 ? features / p.size.batch : 1;
         m = hlo_elements(lhs->shape) / features;
     }
-    double k = (double)p.m / (double)m * (double)p.n * (double)p.k / (double)n;
+    double k = (double)p.size.m / (double)m * (double)p.size.n * (double)p.size.k / (double)n;
     if (d->needs[lhs->index])
-        derive_give(d, lhs,
-                    product(d->graph, lhs->shape, gradient, rhs, p.batch, m, n, k < 1.0 ? 1 : (int64_t)k));
+        derive_give(
+            d, lhs,
+            product(d->graph, lhs->shape, gradient, rhs, p.size.batch, m, n, k < 1.0 ? 1 : (int64_t)k));
     if (d->needs[rhs->index])
-        derive_give(d, rhs, product(d->graph, rhs->shape, lhs, gradient, p.batch, p.n, p.k, p.m));
+        derive_give(d, rhs,
+                    product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m));
 }
 
 void derive_product(struct deriver *d, value of, value gradient)

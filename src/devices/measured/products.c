@@ -62,12 +62,12 @@ static float last_wave(int units, double batch, double rows, double columns)
     return WAVE_WEIGHT * (float)log2(ceil(waves) / waves);
 }
 
-void product_place(float at[PRODUCT_AXES], int units, int64_t batch, int64_t m, int64_t n, int64_t k)
+void product_place(float at[PRODUCT_AXES], int units, struct product_size size)
 {
-    double b = (double)batch, rows = (double)m, columns = (double)n;
+    double b = (double)size.batch, rows = (double)size.m, columns = (double)size.n;
     at[PRODUCT_BY_N] = (float)log2(columns);
     at[1] = (float)log2(rows);
-    at[2] = (float)log2((double)k);
+    at[2] = (float)log2((double)size.k);
     at[3] = (float)log2(b);
     at[4] = last_wave(units, b, rows / 128, columns / 128);
     at[5] = last_wave(units, b, rows / 128, columns / 256);
@@ -190,10 +190,9 @@ static int read_row(const struct source *source, const char *line, struct produc
         if (rows) {
             int64_t m = source->m ? source->m[i] : sizes[1];
             struct product *row = &rows[count];
-            *row =
-                (struct product){.batch = sizes[0], .m = m, .n = sizes[wanted - 2], .k = sizes[wanted - 1]};
+            *row = (struct product){.size = {sizes[0], m, sizes[wanted - 2], sizes[wanted - 1]}};
             row->log_ratio = (float)product_decode(codes[i]);
-            product_place(row->at, source->device->units, row->batch, row->m, row->n, row->k);
+            product_place(row->at, source->device->units, row->size);
         }
         count++;
     }

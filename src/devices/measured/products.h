@@ -5,15 +5,14 @@
 #ifndef REHEARSE_DEVICES_MEASURED_PRODUCTS_H
 #define REHEARSE_DEVICES_MEASURED_PRODUCTS_H
 
+#include "core/unit/product_size.h"
 #include "devices/device.h"
-
-#include <stdint.h>
 
 /* Coordinates of a shape: logarithms of its sizes, and how much of the last wave of blocks is empty for five tiles. */
 #define PRODUCT_AXES 9
 
 struct product {
-    int64_t batch, m, n, k;
+    struct product_size size;
     float at[PRODUCT_AXES];
     float log_ratio; /* of measured over computed seconds */
 };
@@ -34,7 +33,7 @@ char product_encode(double log_ratio);
 double product_decode(char code);
 
 /* Computes the coordinates of a shape on a device of so many units. */
-void product_place(float at[PRODUCT_AXES], int units, int64_t batch, int64_t m, int64_t n, int64_t k);
+void product_place(float at[PRODUCT_AXES], int units, struct product_size size);
 
 /* Returns the products that were measured on this device, else on one with the same units and the same parameters of
  * the type, which is computed as given (cost_device_type); NULL: none. They live as long as the program. */

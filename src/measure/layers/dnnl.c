@@ -140,9 +140,10 @@ static void add_step(struct made *made, dnnl_primitive_desc_t desc)
 static void add_product(struct made *made, const struct kernel_task *task, const int64_t size[3],
                         const bool flipped[2], const int arrays[3])
 {
-    int rank = task->batch > 1 ? ANY_BATCHES : ANY_BATCHES - 1, skip = ANY_BATCHES - rank;
-    const dnnl_dim_t left[] = {task->batch, size[0], size[2]}, right[] = {task->batch, size[2], size[1]},
-                     result[] = {task->batch, size[0], size[1]};
+    int rank = task->size.batch > 1 ? ANY_BATCHES : ANY_BATCHES - 1, skip = ANY_BATCHES - rank;
+    const dnnl_dim_t left[] = {task->size.batch, size[0], size[2]},
+                     right[] = {task->size.batch, size[2], size[1]},
+                     result[] = {task->size.batch, size[0], size[1]};
     array_desc descs[] = {
         describe(made, made->type, rank, left + skip, flipped[0]),
         describe(made, made->type, rank, right + skip, flipped[1]),
@@ -175,7 +176,7 @@ static void add_product(struct made *made, const struct kernel_task *task, const
 
 static void make_product(struct made *made, const struct kernel_task *task)
 {
-    const int64_t size[] = {task->m, task->n, task->k};
+    const int64_t size[] = {task->size.m, task->size.n, task->size.k};
     add_product(made, task, size, (const bool[]){false, false}, (const int[]){-1, -1, -1});
 }
 
@@ -228,18 +229,19 @@ static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bo
 static void make_attention(struct made *made, const struct kernel_task *task)
 {
     enum { Q, K, V, O, SCORES, SHARES, ARRAYS };
-    const dnnl_dim_t queries[] = {task->batch, task->m, task->k}, keys[] = {task->batch, task->n, task->k},
-                     scores[] = {task->batch, task->m, task->n};
+    const dnnl_dim_t queries[] = {task->size.batch, task->size.m, task->size.k},
+                     keys[] = {task->size.batch, task->size.n, task->size.k},
+                     scores[] = {task->size.batch, task->size.m, task->size.n};
     const dnnl_dim_t *dims[ARRAYS] = {queries, keys, keys, queries, scores, scores};
     int at[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) {
         array_desc desc = describe(made, made->type, ANY_BATCHES, dims[i], false);
         at[i] = add_array(made, made->type, desc);
     }
-    const int64_t m = task->m, n = task->n, k = task->k;
+    const int64_t m = task->size.m, n = task->size.n, k = task->size.k;
     add_product(made, task, (const int64_t[]){m, n, k}, (const bool[]){false, true},
                 (const int[]){at[Q], at[K], at[SCORES]});
-    add_softmax(made, task->batch * m, n, false, at[SCORES], at[SHARES]);
+    add_softmax(made, task->size.batch * m, n, false, at[SCORES], at[SHARES]);
     if (!task->is_backward) {
         add_product(made, task, (const int64_t[]){m, k, n}, (const bool[]){false, false},
                     (const int[]){at[SHARES], at[V], at[O]});
@@ -249,7 +251,7 @@ static void make_attention(struct made *made, const struct kernel_task *task)
                 (const int[]){at[SHARES], at[O], at[V]});
     add_product(made, task, (const int64_t[]){m, n, k}, (const bool[]){false, true},
                 (const int[]){at[O], at[K], at[SCORES]});
-    add_softmax(made, task->batch * m, n, true, at[SCORES], at[SHARES]);
+    add_softmax(made, task->size.batch * m, n, true, at[SCORES], at[SHARES]);
     add_product(made, task, (const int64_t[]){m, k, n}, (const bool[]){false, false},
                 (const int[]){at[SHARES], at[K], at[O]});
     add_product(made, task, (const int64_t[]){n, k, m}, (const bool[]){true, false},
@@ -258,10 +260,10 @@ static void make_attention(struct made *made, const struct kernel_task *task)
 
 static void make_norm(struct made *made, const struct kernel_task *task)
 {
-    const dnnl_dim_t dims[] = {task->m, task->n};
+    const dnnl_dim_t dims[] = {task->size.m, task->size.n};
     array_desc data = describe(made, made->type, 2, dims, false),
                rows = describe(made, dnnl_f32, 1, dims, false),
-               weights = describe(made, dnnl_f32, 1, &task->n, false);
+               weights = describe(made, dnnl_f32, 1, &task->size.n, false);
     const unsigned flags = dnnl_use_scale | dnnl_use_shift;
     dnnl_primitive_desc_t forward = NULL, back = NULL;
     int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
@@ -315,7 +317,7 @@ static void make_norm(struct made *made, const struct kernel_task *task)
 
 static void make_activation(struct made *made, const struct kernel_task *task)
 {
-    array_desc data = describe(made, made->type, 1, &task->m, false);
+    array_desc data = describe(made, made->type, 1, &task->size.m, false);
     dnnl_primitive_desc_t forward = NULL, back = NULL;
     int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
         gradient = task->is_backward ? add_array(made, made->type, data) : 0;
@@ -345,7 +347,7 @@ static void make_activation(struct made *made, const struct kernel_task *task)
 
 static void make_pointwise(struct made *made, const struct kernel_task *task)
 {
-    array_desc data = describe(made, made->type, 1, &task->m, false);
+    array_desc data = describe(made, made->type, 1, &task->size.m, false);
     dnnl_primitive_desc_t sum = NULL;
     int a = add_array(made, made->type, data), b = add_array(made, made->type, data),
         c = add_array(made, made->type, data);
@@ -411,7 +413,7 @@ static void *make(const struct kernel_task *task, void (*fill)(void *data, int64
     if ((engine || ok(made, dnnl_engine_create(&engine, dnnl_cpu, 0), "make an engine")) &&
         ok(made, dnnl_stream_create(&made->stream, engine, dnnl_stream_default_flags), "make a stream")) {
         if (task->kind == TASK_SOFTMAX)
-            add_softmax(made, task->m, task->n, task->is_backward, -1, -1);
+            add_softmax(made, task->size.m, task->size.n, task->is_backward, -1, -1);
         else
             makers[task->kind](made, task);
     }

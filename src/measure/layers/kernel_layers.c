@@ -12,7 +12,6 @@
 #define VISITS       40.0 /* to a product, in the time limit */
 
 #define NORM_WIDTH 1024       /* of rows of norms in files, which the cost model does not keep */
-#define NO_LINK    "ib-400g"  /* nothing crosses it: groups have no sizes */
 #define BYTES_OF   "h100-sxm" /* a device with all types: bytes are the same on any */
 
 /* A pass of one or more layers: its kernels, one after the other. */
@@ -54,7 +53,7 @@ static bool add_kernel(struct job *job, struct measured_pass *pass, struct kerne
                        const struct kernel *kernel, bool is_backward)
 {
     struct kernel_task task;
-    double flops = 2.0 * (double)kernel->batch * (double)kernel->m * (double)kernel->n * (double)kernel->k;
+    double flops = product_flops(&kernel->size);
     if (!kernel_does_work(kernel))
         return true;
     if (!kernel_task_of(&task, kernel, is_backward, job->is_bf16, job->width, job->err) ||
@@ -229,8 +228,8 @@ static bool keep_products(struct job *job)
         if (!time)
             return false;
         measured->products[measured->product_count++] = (struct measured_product){
-            .row = {cost_type_name(task->is_bf16 ? COST_BF16 : COST_FP32), task->batch, task->m, task->n,
-                    task->k, time->median, time->low, time->high},
+            .row = {cost_type_name(task->is_bf16 ? COST_BF16 : COST_FP32), task->size, time->median,
+                    time->low, time->high},
             .time = *time,
         };
     }
@@ -248,10 +247,7 @@ static bool add_products(struct job *job, bool is_bf16)
             const struct kernel_task task = {
                 .kind = TASK_PRODUCT,
                 .is_bf16 = is_bf16,
-                .batch = 1,
-                .m = rows[r],
-                .n = sides[s][1],
-                .k = sides[s][0],
+                .size = {1, rows[r], sides[s][1], sides[s][0]},
             };
             if (!add_product(job, &task))
                 return false;
@@ -302,7 +298,6 @@ static bool model_layers(const struct architecture *model, const struct measure_
         .precision = wanted->is_bf16 ? MODEL_BF16 : MODEL_FP32,
         .tensor = 1,
         .software = wanted->software,
-        .across = NO_LINK,
     };
     return model_profile(bytes, model, &device, 1, &options, err);
 }

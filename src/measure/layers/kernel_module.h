@@ -3,6 +3,8 @@
 #ifndef REHEARSE_MEASURE_LAYERS_KERNEL_MODULE_H
 #define REHEARSE_MEASURE_LAYERS_KERNEL_MODULE_H
 
+#include "core/unit/product_size.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ enum kernel_task_kind {
 struct kernel_task {
     int32_t kind; /* enum kernel_task_kind */
     int32_t is_bf16, is_backward, zero;
-    int64_t batch, m, n, k;
+    struct product_size size;
 };
 
 struct kernel_calls {

@@ -76,18 +76,18 @@ static void set_stream(struct kernel_task *task, const struct kernel *kernel, in
 {
     double numbers = kernel->bytes / (task->is_bf16 ? 2.0 : 4.0);
     double passes = task->is_backward ? PASSES_BACKWARD : PASSES_FORWARD;
-    task->batch = task->n = task->k = 1;
+    task->size.batch = task->size.n = task->size.k = 1;
     if (has_word(kernel->name, "norm") || has_word(kernel->name, "softmax")) {
         task->kind = has_word(kernel->name, "norm") ? TASK_NORM : TASK_SOFTMAX;
-        task->n = width;
-        task->m = rows_of(numbers / passes, width);
+        task->size.n = width;
+        task->size.m = rows_of(numbers / passes, width);
     } else if (has_word(kernel->name, "activation")) {
         task->kind = TASK_ACTIVATION;
-        task->m = rows_of(numbers / passes, 1);
+        task->size.m = rows_of(numbers / passes, 1);
     } else {
         task->kind = TASK_POINTWISE;
         task->is_backward = 0;
-        task->m = rows_of(numbers / PASSES_SUM, 1);
+        task->size.m = rows_of(numbers / PASSES_SUM, 1);
     }
 }
 
@@ -111,16 +111,14 @@ bool kernel_task_of(struct kernel_task *task, const struct kernel *kernel, bool 
         set_stream(task, kernel, width);
     }
     if (has_type) {
-        task->batch = kernel->batch;
-        task->m = kernel->m;
-        task->n = kernel->n;
-        task->k = kernel->k;
+        task->size = kernel->size;
     }
-    double largest = fmax(fmax((double)task->m * (double)task->k, (double)task->k * (double)task->n),
-                          (double)task->m * (double)task->n) *
-                     (double)task->batch;
-    bool fits = task->batch <= INT32_MAX && task->n <= INT32_MAX && task->k <= INT32_MAX;
-    return (fits && task->batch >= 1 && task->m >= 1 && task->n >= 1 && task->k >= 1 &&
+    double largest =
+        fmax(fmax((double)task->size.m * (double)task->size.k, (double)task->size.k * (double)task->size.n),
+             (double)task->size.m * (double)task->size.n) *
+        (double)task->size.batch;
+    bool fits = task->size.batch <= INT32_MAX && task->size.n <= INT32_MAX && task->size.k <= INT32_MAX;
+    return (fits && task->size.batch >= 1 && task->size.m >= 1 && task->size.n >= 1 && task->size.k >= 1 &&
             largest <= (double)MAX_NUMBERS) ||
            error_set(err, ERROR_INPUT, "'%s' has %.3g numbers in an array, expected from 1 to %.3g", name,
                      largest, (double)MAX_NUMBERS);
@@ -130,8 +128,8 @@ const char *kernel_task_text(const struct kernel_task *task, char *text, size_t 
 {
     static const char *const kinds[] = {"product", "attention", "norm", "softmax", "activation", "sum"};
     snprintf(text, size, "%s%s %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64 ", %s", kinds[task->kind],
-             task->is_backward ? " (backward)" : "", task->batch, task->m, task->n, task->k,
-             task->is_bf16 ? "bf16" : "fp32");
+             task->is_backward ? " (backward)" : "", task->size.batch, task->size.m, task->size.n,
+             task->size.k, task->is_bf16 ? "bf16" : "fp32");
     return text;
 }
 

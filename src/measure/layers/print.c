@@ -87,12 +87,13 @@ static void print_products(const struct measured_layers *measured, struct text *
     for (int i = 0; i < measured->product_count; i++) {
         const struct measured_product *product = &measured->products[i];
         const struct profile_product *row = &product->row;
-        double flops = 2.0 * (double)row->batch * (double)row->m * (double)row->n * (double)row->k;
-        text_format(
-            out, "%-8s %6" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %10s %10s %10s %12s\n", row->type,
-            row->batch, row->m, row->n, row->k, unit_text(&texts, product->time.median, UNIT_TIME),
-            unit_text(&texts, product->time.low, UNIT_TIME), unit_text(&texts, product->time.high, UNIT_TIME),
-            unit_text(&texts, flops / product->time.median, UNIT_COMPUTE));
+        double flops = product_flops(&row->size);
+        text_format(out, "%-8s %6" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %10s %10s %10s %12s\n",
+                    row->type, row->size.batch, row->size.m, row->size.n, row->size.k,
+                    unit_text(&texts, product->time.median, UNIT_TIME),
+                    unit_text(&texts, product->time.low, UNIT_TIME),
+                    unit_text(&texts, product->time.high, UNIT_TIME),
+                    unit_text(&texts, flops / product->time.median, UNIT_COMPUTE));
     }
 }
 
@@ -143,9 +144,9 @@ static const struct field time_fields[] = {
 };
 
 static const struct field product_fields[] = {
-    OF_PRODUCT("type", row.type, FIELD_TEXT), OF_PRODUCT("batch", row.batch, FIELD_INT64),
-    OF_PRODUCT("m", row.m, FIELD_INT64),      OF_PRODUCT("n", row.n, FIELD_INT64),
-    OF_PRODUCT("k", row.k, FIELD_INT64),      OF_PRODUCT("seconds", row.seconds, FIELD_DOUBLE),
+    OF_PRODUCT("type", row.type, FIELD_TEXT), OF_PRODUCT("batch", row.size.batch, FIELD_INT64),
+    OF_PRODUCT("m", row.size.m, FIELD_INT64), OF_PRODUCT("n", row.size.n, FIELD_INT64),
+    OF_PRODUCT("k", row.size.k, FIELD_INT64), OF_PRODUCT("seconds", row.seconds, FIELD_DOUBLE),
 };
 
 static const struct field layer_fields[] = {

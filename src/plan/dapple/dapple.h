@@ -22,6 +22,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "devices/degrees.h"
 #include "model/chain.h"
 
 #include <stdbool.h>
@@ -56,7 +57,7 @@ struct dapple_problem {
 };
 
 struct dapple_stage {
-    int first_layer, last_layer; /* inclusive */
+    struct layer_range layers;
     int devices;
 };
 

@@ -222,7 +222,7 @@ static bool place(const struct exact *exact, const struct places *places, const 
     int last = exact->problem->chain->layer_count - 1;
     for (int s = answer->stage_count - 1; s >= 0; last = answer->stages[s--].first_layer - 1)
         plan.stages[s] =
-            (struct dapple_stage){answer->stages[s].first_layer, last, answer->stages[s].devices};
+            (struct dapple_stage){{answer->stages[s].first_layer, last}, answer->stages[s].devices};
     plan.replicas = task->region.replicas;
     bool done = places->kind == PLACES_LOOSE
                     ? places_pack(places, answer->stage_count, answer->stages, plan.stage_of, found, err)

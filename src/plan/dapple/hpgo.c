@@ -17,7 +17,7 @@ struct hpgo {
 
 static void set_stage(struct dapple_split *plan, int stage, int first, int last, int devices)
 {
-    plan->stages[stage] = (struct dapple_stage){first, last, devices};
+    plan->stages[stage] = (struct dapple_stage){{first, last}, devices};
 }
 
 /* Scores the trial; the later of two equals wins. */

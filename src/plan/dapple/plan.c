@@ -13,7 +13,7 @@ static double dapple_stage_memory(const struct dapple_problem *problem, const st
                                   int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
-    return dapple_fixed_memory(problem, s->first_layer, s->last_layer, s->devices,
+    return dapple_fixed_memory(problem, s->layers.first, s->layers.last, s->devices,
                                plan->stage_count - 1 - stage, plan->microbatches);
 }
 
@@ -30,14 +30,14 @@ static double dapple_stage_time(const struct dapple_problem *problem, const stru
                                 int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
-    return dapple_compute(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
+    return dapple_compute(problem, s->layers.first, s->layers.last) / s->devices / (double)plan->microbatches;
 }
 
 static double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_split *plan,
                                    int stage)
 {
     const struct dapple_stage *s = &plan->stages[stage];
-    return dapple_forward(problem, s->first_layer, s->last_layer) / s->devices / (double)plan->microbatches;
+    return dapple_forward(problem, s->layers.first, s->layers.last) / s->devices / (double)plan->microbatches;
 }
 
 /* Seconds that the pivot is busy with one micro-batch. */
@@ -48,7 +48,7 @@ static double pivot_time(const struct dapple_problem *problem, const struct dapp
         return dapple_stage_time(problem, plan, s);
     int ways = problem->rules == DAPPLE_FIXED ? 2 : plan->factor;
     return ways *
-           dapple_transfer(problem, plan, s, s + 1, dapple_crossing(problem, plan->stages[s].last_layer)) /
+           dapple_transfer(problem, plan, s, s + 1, dapple_crossing(problem, plan->stages[s].layers.last)) /
            (double)plan->microbatches;
 }
 
@@ -75,9 +75,9 @@ void dapple_add_layers(const struct dapple_split *plan, struct text *out)
 {
     for (int s = 0; s < plan->stage_count; s++) {
         const struct dapple_stage *stage = &plan->stages[s];
-        text_format(out, "%s%d", s > 0 ? ":" : "", stage->first_layer);
-        if (stage->last_layer > stage->first_layer)
-            text_format(out, "-%d", stage->last_layer);
+        text_format(out, "%s%d", s > 0 ? ":" : "", stage->layers.first);
+        if (stage->layers.last > stage->layers.first)
+            text_format(out, "-%d", stage->layers.last);
     }
 }
 
@@ -165,20 +165,20 @@ static void print_stage(const struct dapple_report *report, int stage, int width
     struct text places = {0};
     add_places(problem, plan, stage, &places);
     double bytes = dapple_stage_memory(problem, plan, stage);
-    text_format(out, "%5d  %5d-%-5d  %7d  %-*s  %9s  %9s  %9s of %-9s  ", stage, s->first_layer,
-                s->last_layer, s->devices, width, places.failed ? "" : places.data,
+    text_format(out, "%5d  %5d-%-5d  %7d  %-*s  %9s  %9s  %9s of %-9s  ", stage, s->layers.first,
+                s->layers.last, s->devices, width, places.failed ? "" : places.data,
                 unit_text(&texts, dapple_stage_time(problem, plan, stage), UNIT_TIME),
                 unit_text(&texts,
                           dapple_allreduce(problem, plan, stage,
-                                           dapple_reduced(problem, s->first_layer, s->last_layer)),
+                                           dapple_reduced(problem, s->layers.first, s->layers.last)),
                           UNIT_TIME),
                 unit_text(&texts, bytes, UNIT_BYTES),
                 unit_text(&texts, problem->cluster->memory, UNIT_BYTES));
     text_release(&places);
-    add_name(problem->chain->names[s->first_layer], out);
-    if (s->last_layer > s->first_layer) {
+    add_name(problem->chain->names[s->layers.first], out);
+    if (s->layers.last > s->layers.first) {
         text_add(out, " .. ");
-        add_name(problem->chain->names[s->last_layer], out);
+        add_name(problem->chain->names[s->layers.last], out);
     }
     text_add(out, plan->pivot == 2 * stage ? "  <- pivot" : "");
     text_add(out, bytes > problem->cluster->memory ? "  <- over-full\n" : "\n");
@@ -304,9 +304,8 @@ static bool add_cluster(struct plan *plan, const struct dapple_cluster *cluster,
     struct plan_device_type *type = &plan->types[0];
     *type = (struct plan_device_type){
         .name = "device",
-        .nodes = cluster->machine_count,
-        .per_node = dapple_largest_machine(cluster),
-        .memory = cluster->memory < 9e18 ? (int64_t)cluster->memory : 0,
+        .nodes = {cluster->machine_count, dapple_largest_machine(cluster),
+                  cluster->memory < 9e18 ? (int64_t)cluster->memory : 0},
         .inside = plan_add_link(plan, "inside", cluster->inside, 0),
         .across = plan_add_link(plan, "point_to_point", cluster->point_to_point, 0),
     };
@@ -345,22 +344,21 @@ static bool set_stage(struct plan *plan, const struct dapple_report *report, int
     const struct dapple_stage *stage = &split->stages[index];
     struct plan_stage *to = &plan->pipelines[0].stages[index];
     double microbatches = (double)split->microbatches,
-           weights = dapple_parameters(problem, stage->first_layer, stage->last_layer);
+           weights = dapple_parameters(problem, stage->layers.first, stage->layers.last);
     bool last = index == split->stage_count - 1;
-    to->first_layer = stage->first_layer;
-    to->last_layer = stage->last_layer;
+    to->layers = stage->layers;
     to->degrees.data = stage->devices / split->replicas;
     to->seconds.forward = dapple_stage_forward(problem, split, index);
     to->seconds.backward = dapple_stage_time(problem, split, index) - to->seconds.forward;
     to->seconds.send = last ? 0
                             : dapple_transfer(problem, split, index, index + 1,
-                                              dapple_crossing(problem, stage->last_layer)) /
+                                              dapple_crossing(problem, stage->layers.last)) /
                                   microbatches;
-    to->seconds.gradients = dapple_allreduce(problem, split, index,
-                                             dapple_reduced(problem, stage->first_layer, stage->last_layer));
+    to->seconds.gradients = dapple_allreduce(
+        problem, split, index, dapple_reduced(problem, stage->layers.first, stage->layers.last));
     to->bytes.parameters = to->bytes.gradients = weights;
     to->bytes.optimizer = fmax(0, problem->state_factor - 2) * weights;
-    to->bytes.sent = last ? 0 : dapple_crossing(problem, stage->last_layer) / stage->devices / microbatches;
+    to->bytes.sent = last ? 0 : dapple_crossing(problem, stage->layers.last) / stage->devices / microbatches;
     to->bytes.total = dapple_stage_memory(problem, split, index);
     return set_devices(plan, to, report, index, err);
 }
@@ -379,7 +377,7 @@ static bool add_transfers(struct plan *plan, const struct dapple_report *report,
         .per_node = from->devices,
         .link = plan->types[0].inside,
         .count = 1,
-        .bytes = dapple_reduced(problem, from->first_layer, from->last_layer),
+        .bytes = dapple_reduced(problem, from->layers.first, from->layers.last),
         .seconds = stage->seconds.gradients,
         .shown = 1,
     };
@@ -428,7 +426,7 @@ static const char *schedule_of(const struct plan *plan, const struct dapple_repo
         sends = fmax(sends, 2 * plan->pipelines[0].stages[s].seconds.send);
         slowest = fmax(slowest, dapple_stage_time(problem, split, s));
         if (problem->rules == DAPPLE_FIXED &&
-            dapple_fixed_memory(problem, stage->first_layer, stage->last_layer, stage->devices,
+            dapple_fixed_memory(problem, stage->layers.first, stage->layers.last, stage->devices,
                                 2 * (split->stage_count - 1 - s),
                                 split->microbatches) > problem->cluster->memory)
             return "1f1b";
@@ -536,8 +534,7 @@ static bool take_stages(struct dapple_split *split, const struct dapple_problem 
         const struct plan_stage *stage = &plan->pipelines[0].stages[s];
         if (stage->degrees.tensor != 1 || stage->degrees.context != 1)
             return wrong(plan, s, err, ": DAPPLE's rules do not cover tensor or context parallelism");
-        split->stages[s] =
-            (struct dapple_stage){.first_layer = stage->first_layer, .last_layer = stage->last_layer};
+        split->stages[s] = (struct dapple_stage){.layers = stage->layers};
         if (!take_devices(split, problem->cluster, plan, s, err))
             return false;
     }

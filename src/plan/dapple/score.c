@@ -136,11 +136,11 @@ static double find_pivot(const struct dapple_problem *problem, struct dapple_spl
     double pivot = -INFINITY;
     for (int s = 0; s < plan->stage_count; s++) {
         const struct dapple_stage *stage = &plan->stages[s];
-        double items[2] = {dapple_compute(problem, stage->first_layer, stage->last_layer) / stage->devices,
+        double items[2] = {dapple_compute(problem, stage->layers.first, stage->layers.last) / stage->devices,
                            -INFINITY};
         if (s + 1 < plan->stage_count)
             items[1] = dapple_transfer(problem, plan, s, s + 1,
-                                       plan->factor * dapple_crossing(problem, stage->last_layer));
+                                       plan->factor * dapple_crossing(problem, stage->layers.last));
         for (int i = 0; i < 2; i++)
             if (items[i] > pivot) {
                 pivot = items[i];
@@ -161,8 +161,8 @@ static void score_original(const struct dapple_problem *problem, struct dapple_s
         const struct dapple_stage *stage = &plan->stages[s];
         if (s + 1 < plan->stage_count)
             plan->transfers += dapple_transfer(
-                problem, plan, s, s + 1, dapple_crossing(problem, stage->last_layer) / (replicas * count));
-        double bytes = dapple_reduced(problem, stage->first_layer, stage->last_layer);
+                problem, plan, s, s + 1, dapple_crossing(problem, stage->layers.last) / (replicas * count));
+        double bytes = dapple_reduced(problem, stage->layers.first, stage->layers.last);
         plan->drain = fmax(plan->drain, dapple_allreduce(problem, plan, s, bytes) - s * block);
     }
     plan->latency = plan->steady + plan->startup + plan->transfers + plan->drain;
@@ -194,7 +194,7 @@ static void score_fixed(const struct dapple_problem *problem, struct dapple_spli
     plan->startup = plan->steady = plan->transfers = plan->drain = 0;
     for (int s = plan->stage_count - 1; s >= 0; s--) {
         const struct dapple_stage *stage = &plan->stages[s];
-        int first = stage->first_layer, last = stage->last_layer;
+        int first = stage->layers.first, last = stage->layers.last;
         if (dapple_fixed_memory(problem, first, last, stage->devices, plan->stage_count - 1 - s,
                                 plan->microbatches) > problem->cluster->memory)
             return;
@@ -245,8 +245,8 @@ bool dapple_split_check(const struct dapple_problem *problem, const struct dappl
         return error_set(err, ERROR_INPUT, "the plan is for another cluster");
     for (int s = 0; s < plan->stage_count; s++) {
         const struct dapple_stage *stage = &plan->stages[s];
-        if (stage->first_layer != next || stage->last_layer < next ||
-            stage->last_layer >= problem->chain->layer_count)
+        if (stage->layers.first != next || stage->layers.last < next ||
+            stage->layers.last >= problem->chain->layer_count)
             return error_set(err, ERROR_INPUT, "pipelines[0].stages[%d]: expected it to begin with layer %d",
                              s, next);
         int count = 0;
@@ -256,7 +256,7 @@ bool dapple_split_check(const struct dapple_problem *problem, const struct dappl
             return error_set(err, ERROR_INPUT,
                              "pipelines[0].stages[%d]: expected a multiple of %d devices, found %d", s,
                              plan->replicas, count);
-        next = stage->last_layer + 1;
+        next = stage->layers.last + 1;
     }
     return next == problem->chain->layer_count ||
            error_set(err, ERROR_INPUT, "layers from %d on have no stage", next);

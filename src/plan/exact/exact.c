@@ -447,14 +447,14 @@ static bool make_plan(const struct exact *exact, double bound, struct pipeline *
     plan->stage_count = exact->stage_count;
     int next_node[PLAN_MAX_GROUPS] = {0};
     for (int g = 1; g < problem->group_count; g++)
-        next_node[g] = next_node[g - 1] + problem->groups[g - 1].nodes;
+        next_node[g] = next_node[g - 1] + problem->groups[g - 1].nodes.count;
     for (int i = 0; i < exact->stage_count; i++) {
         const struct tile_stage *stage = &exact->stages[i];
         int kind = ticks->groups[stage->group].kind;
         bool new_node = i == 0 || stage->node != exact->stages[i - 1].node;
         plan->stages[i] = (struct pipeline_stage){
-            .first_layer = stage->first,
-            .last_layer = stage->end - 1,
+            .layers.first = stage->first,
+            .layers.last = stage->end - 1,
             .group = kind,
             .devices = ticks->groups[stage->group].takes << stage->split,
             .node = new_node ? next_node[kind]++ : plan->stages[i - 1].node,
@@ -500,9 +500,10 @@ static bool no_room(const struct exact *exact)
     double needed = ticks_memory(&exact->ticks, 0, exact->ticks.layer_count, 1), there = 0;
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        if (group->nodes > 0)
-            there +=
-                group->memory ? (double)group->memory * group->nodes * group->devices_per_node : INFINITY;
+        if (group->nodes.count > 0)
+            there += group->nodes.memory
+                         ? (double)group->nodes.memory * group->nodes.count * group->nodes.devices
+                         : INFINITY;
     }
     char needs[32], has[32];
     if (there < needed)

@@ -28,7 +28,7 @@ static double min_bottleneck(const struct plan_problem *problem)
         double work = 0;
         for (int i = 0; i < problem->layer_count; i++)
             work += group->forward[i] + group->backward[i];
-        work_rate += (double)group->nodes * group->devices_per_node / work;
+        work_rate += (double)group->nodes.count * group->nodes.devices / work;
     }
     for (int i = 0; i < problem->layer_count; i++) {
         double best = INFINITY;
@@ -110,7 +110,7 @@ static bool add_group(struct ticks *ticks, const struct plan_problem *problem, i
         for (int i = 0; i < ticks->layer_count; i++)
             sum[i + 1] = sum[i] + nearbyint(layer_seconds(from, size, i) * ticks->per_second);
         group->sum[split] = sum;
-        group->memory[split] = from->memory ? ldexp((double)from->memory, size) : INFINITY;
+        group->memory[split] = from->nodes.memory ? ldexp((double)from->nodes.memory, size) : INFINITY;
     }
     return true;
 }
@@ -141,8 +141,9 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, enum ti
 
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        int nodes = space == SPACE_ALL || group->nodes < layers ? group->nodes : layers; /* a stage on each */
-        ticks->units[g] = nodes * (space == SPACE_DEVICES ? group->devices_per_node : 1);
+        int nodes = space == SPACE_ALL || group->nodes.count < layers ? group->nodes.count
+                                                                      : layers; /* a stage on each */
+        ticks->units[g] = nodes * (space == SPACE_DEVICES ? group->nodes.devices : 1);
         ticks->node_count += ticks->units[g];
         for (int split = 0; split < (space == SPACE_DEVICES ? group->splits : 1); split++)
             if (!add_group(ticks, problem, g, split))

@@ -23,19 +23,20 @@ static bool spans_types(const struct fleet_question *question)
 struct fleet_rival fleet_rival_of(const struct fleet_answer *answer)
 {
     struct fleet_rival rival = {
-        .seconds = answer->time.seconds,
-        .pipelines = answer->pipelines,
-        .sharding = answer->sharded,
-        .microbatch = answer->microbatch,
-        .recompute = recompute_name(answer->recompute),
+        .plan.iteration_time = answer->time.seconds,
+        .plan.pipelines = answer->pipelines,
+        .plan.sharding = answer->sharded,
+        .plan.microbatch = answer->microbatch,
+        .plan.recompute = recompute_name(answer->recompute),
     };
     for (int k = 0; k < answer->plan.pipeline_count; k++) {
         const struct fleet_pipeline *pipeline = &answer->plan.pipelines[k];
         for (int t = 0; t < answer->problem.type_count; t++)
             rival.devices[t] += pipeline->copies * pipeline->devices[t];
         for (int i = 0; i < pipeline->stage_count; i++)
-            rival.memory = fmax(rival.memory, fleet_stage_memory(&answer->problem, &pipeline->stages[i],
-                                                                 fleet_in_flight(pipeline, i)));
+            rival.plan.memory =
+                fmax(rival.plan.memory, fleet_stage_memory(&answer->problem, &pipeline->stages[i],
+                                                           fleet_in_flight(pipeline, i)));
     }
     return rival;
 }
@@ -49,8 +50,8 @@ static double arithmetic_of(const struct fleet_question *question)
     for (int g = 0; g < question->group_count; g++) {
         struct job job = fleet_job_on(question, g, 1);
         job.microbatch = job.batch = 1;
-        rate += job.device->peak[cost_device_type(job.device, job.type)] * question->groups[g].nodes *
-                question->groups[g].devices_per_node;
+        rate += job.device->peak[cost_device_type(job.device, job.type)] * question->groups[g].nodes.count *
+                question->groups[g].nodes.devices;
         flops = fmin(flops, job_time(&job).flops);
     }
     return flops * (double)question->job.batch / rate;
@@ -67,8 +68,8 @@ static bool has_room(const struct fleet_question *question, struct error *err)
                     (software->parameter_bytes + software->stored_gradient_bytes + software->state_bytes);
     double there = 0.0;
     for (int g = 0; g < question->group_count; g++)
-        there += (double)question->groups[g].memory * (1.0 - question->headroom) * question->groups[g].nodes *
-                 question->groups[g].devices_per_node;
+        there += (double)question->groups[g].nodes.memory * (1.0 - question->headroom) *
+                 question->groups[g].nodes.count * question->groups[g].nodes.devices;
     char needs[32], has[32];
     return needed <= there ||
            error_set(err, ERROR_INFEASIBLE,
@@ -88,7 +89,7 @@ static bool find(struct fleet_best *best, const struct fleet_question *question,
     double bound = best->mix.lower_bound;
     if (jobs || err->kind == ERROR_INFEASIBLE) {
         if (!jobs)
-            best->mix.seconds = INFINITY;
+            best->mix.time.seconds = INFINITY;
         best->is_merged = lend_plan(&best->mix, &bound, &best->merged, &best->lent, question, pool);
         jobs |= best->is_merged;
     }
@@ -99,7 +100,7 @@ static bool find(struct fleet_best *best, const struct fleet_question *question,
         best->lower_bound = INFINITY;
         return false;
     }
-    best->seconds = jobs ? best->mix.seconds : INFINITY;
+    best->seconds = jobs ? best->mix.time.seconds : INFINITY;
     best->rivals = best->mix.rivals;
     memcpy(best->with, best->mix.with, sizeof best->with);
     if (spans_types(question)) {
@@ -185,11 +186,11 @@ static bool add_idle(struct plan *plan, const struct fleet_best *best, const str
                      struct error *err)
 {
     for (int g = 0; g < question->group_count; g++) {
-        int devices = question->groups[g].nodes * question->groups[g].devices_per_node, idle = devices;
+        int devices = question->groups[g].nodes.count * question->groups[g].nodes.devices, idle = devices;
         double with = best->with[g];
         for (int k = 0; k < best->mix.kind_count; k++)
             if (best->jobs && best->mix.kinds[k].group == g)
-                idle -= best->mix.kinds[k].job.devices;
+                idle -= best->mix.kinds[k].choice.job.devices;
         if (best->jobs && idle < devices)
             with = NAN;
         if (!best->jobs && (idle = fleet_idle(&best->fleet, g)) > 0) {

@@ -29,8 +29,8 @@ struct explainer {
 
 static bool settings_differ(const struct fleet_rival *a, const struct fleet_rival *b)
 {
-    return a->jobs != b->jobs || a->microbatch != b->microbatch || a->sharding != b->sharding ||
-           strcmp(a->recompute, b->recompute) != 0;
+    return a->jobs != b->jobs || a->plan.microbatch != b->plan.microbatch ||
+           a->plan.sharding != b->plan.sharding || strcmp(a->plan.recompute, b->plan.recompute) != 0;
 }
 
 /* Is the time of the question over? */
@@ -99,8 +99,8 @@ static bool without(struct explainer *e, int group)
 static bool with_a_node(struct explainer *e, int group)
 {
     struct fleet_question changed = *e->question;
-    changed.groups[group].nodes++;
-    return ask_group(e, &changed, group, 1.0 / e->question->groups[group].nodes);
+    changed.groups[group].nodes.count++;
+    return ask_group(e, &changed, group, 1.0 / e->question->groups[group].nodes.count);
 }
 
 static bool with_share(struct explainer *e, enum share share, double more)
@@ -117,7 +117,8 @@ static bool with_share(struct explainer *e, enum share share, double more)
         e->inside[g].bandwidth *= share == MORE_INSIDE ? 1.0 + more : 1.0;
         e->across[g].bandwidth *= share == MORE_ACROSS ? 1.0 + more : 1.0;
         if (share == MORE_MEMORY)
-            group->memory = e->devices[g].memory = (int64_t)((double)group->memory * (1.0 + more));
+            group->nodes.memory = e->devices[g].memory =
+                (int64_t)((double)group->nodes.memory * (1.0 + more));
         group->type = &e->devices[g];
         group->inside = &e->inside[g];
         group->across = &e->across[g];
@@ -145,15 +146,15 @@ static bool with_settings(struct explainer *e)
     const struct fleet_rival own = e->best->rivals.items[0];
     enum recompute recompute = RECOMPUTE_NONE;
     bool ok = true;
-    recompute_find(own.recompute, &recompute);
-    if (own.microbatch > 1 && own.microbatch % 2 == 0)
-        ok = with_setting(e, JOB_MICROBATCH, own.microbatch / 2, own.microbatch);
-    if (e->question->job.batch % (2 * own.microbatch) == 0)
-        ok = ok && with_setting(e, JOB_MICROBATCH, 2 * own.microbatch, own.microbatch);
+    recompute_find(own.plan.recompute, &recompute);
+    if (own.plan.microbatch > 1 && own.plan.microbatch % 2 == 0)
+        ok = with_setting(e, JOB_MICROBATCH, own.plan.microbatch / 2, own.plan.microbatch);
+    if (e->question->job.batch % (2 * own.plan.microbatch) == 0)
+        ok = ok && with_setting(e, JOB_MICROBATCH, 2 * own.plan.microbatch, own.plan.microbatch);
     for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL && ok; r++)
         ok = with_setting(e, JOB_RECOMPUTE, r, recompute);
     for (int stage = 0; stage <= 3 && ok; stage++)
-        ok = with_setting(e, JOB_SHARDING, stage, own.sharding);
+        ok = with_setting(e, JOB_SHARDING, stage, own.plan.sharding);
     return ok;
 }
 
@@ -239,7 +240,7 @@ static bool raise(struct changed *changed, enum measured share, double more)
     for (int g = 0; g < changed->problem.group_count; g++) {
         struct plan_group *group = &changed->problem.groups[g];
         if (share == MEASURED_MEMORY)
-            group->memory = (int64_t)((double)group->memory * (1.0 + more));
+            group->nodes.memory = (int64_t)((double)group->nodes.memory * (1.0 + more));
         if (share == MEASURED_SPEED) {
             group->forward = scale(changed, group->forward, factor);
             group->backward = scale(changed, group->backward, factor);
@@ -328,12 +329,12 @@ static bool add_type(struct plan *plan, const struct fleet_profile_question *que
 {
     struct changed changed;
     struct text name = {0};
-    int nodes = question->problem->groups[type].nodes;
+    int nodes = question->problem->groups[type].nodes.count;
     change(&changed, question);
     if (without)
         keep_groups(&changed, ~(1U << type));
     else
-        changed.problem.groups[type].nodes = changed.groups[type].nodes = nodes + 1;
+        changed.problem.groups[type].nodes.count = changed.groups[type].nodes.count = nodes + 1;
     plan_add_type_name(plan, type, &name);
     bool ok =
         name.failed ? error_memory(err) : add(plan, &changed, name.data, without ? -1.0 : 1.0 / nodes, err);

@@ -100,8 +100,8 @@ static void find_min_work(struct fitter *f)
             const struct fleet_option *o = &p->options[i];
             if (o->tensor > f->limits[o->type])
                 continue;
-            seconds = fmin(seconds, o->seconds[l + 1] - o->seconds[l]);
-            work = fmin(work, (o->seconds[l + 1] - o->seconds[l]) * o->tensor);
+            seconds = fmin(seconds, o->sums.seconds[l + 1] - o->sums.seconds[l]);
+            work = fmin(work, (o->sums.seconds[l + 1] - o->sums.seconds[l]) * o->tensor);
         }
         f->work[l + 1] = f->work[l] + work;
         f->seconds[l + 1] = f->seconds[l] + seconds;
@@ -153,7 +153,7 @@ static void put_stages(struct fitter *f, int behind, int first, int low, int hig
         for (int last = first < low ? low : first + 1; last <= high; last++) {
             struct fleet_stage stage = {i, first, last};
             if (fleet_stage_seconds(problem, &stage) > aim->slowest ||
-                o->after[last] - o->after[first] > f->after ||
+                o->sums.after[last] - o->sums.after[first] > f->after ||
                 (last < problem->layer_count &&
                  fleet_stage_memory(problem, &stage, behind) > problem->types[o->type].memory))
                 break;

@@ -60,17 +60,20 @@ struct fleet_type {
     int per_node;  /* devices of a node; 0: the number of nodes does not matter */
 };
 
-/* Prefix sums: entry l is the sum over the layers before l. */
+/* Prefix sums, [layers + 1]: entry l is the sum over the layers before l. */
+struct fleet_sums {
+    double *seconds; /* one micro-batch, forward and backward */
+    double *kept;    /* bytes of one micro-batch, on each device */
+    double *held;    /* bytes independent of micro-batches, on each device */
+    double *after;   /* seconds after all micro-batches: gradients, optimizer */
+    double *forward; /* of `seconds` */
+    double *updated; /* the optimizer's part of `after` */
+    double *send;    /* seconds to receive the input of layer l and send its gradient back; not sums */
+};
+
 struct fleet_option {
-    int type, tensor;      /* devices that share a stage */
-    const double *seconds; /* [layers + 1] one micro-batch, forward and backward */
-    const double *kept;    /* [layers + 1] bytes of one micro-batch, on each device */
-    const double *held;    /* [layers + 1] bytes independent of micro-batches, on each device */
-    const double *after;   /* [layers + 1] seconds after all micro-batches: gradients, optimizer */
-    const double *forward,
-        *updated; /* [layers + 1] the forward part of `seconds`, and the optimizer's part of `after` */
-    const double
-        *send; /* [layers + 1] seconds to receive the input of layer l and send its gradient back; not sums */
+    int type, tensor; /* devices that share a stage */
+    struct fleet_sums sums;
     double working;      /* further bytes on each device */
     double last_working; /* the same for the stage with the last layer */
     double
@@ -159,8 +162,8 @@ static inline double fleet_stage_memory(const struct fleet_problem *problem, con
 {
     const struct fleet_option *o = &problem->options[stage->option];
     const struct memory_stage bytes = {
-        .state = o->held[stage->last] - o->held[stage->first],
-        .kept = o->kept[stage->last] - o->kept[stage->first],
+        .state = o->sums.held[stage->last] - o->sums.held[stage->first],
+        .kept = o->sums.kept[stage->last] - o->sums.kept[stage->first],
         .working = stage->last == problem->layer_count ? o->last_working : o->working,
     };
     return memory_of_stage(
@@ -192,8 +195,8 @@ static inline int64_t fleet_in_flight(const struct fleet_pipeline *pipeline, int
 static inline double fleet_stage_seconds(const struct fleet_problem *problem, const struct fleet_stage *stage)
 {
     const struct fleet_option *o = &problem->options[stage->option];
-    return o->seconds[stage->last] - o->seconds[stage->first] +
-           (stage->first > 0 ? o->send[stage->first] : 0.0);
+    return o->sums.seconds[stage->last] - o->sums.seconds[stage->first] +
+           (stage->first > 0 ? o->sums.send[stage->first] : 0.0);
 }
 
 /* Returns whether there are devices enough for an option. */

@@ -34,7 +34,7 @@ static bool take_stage(struct fleet_stage *to, const struct fleet_problem *probl
                  stage->degrees.tensor, plan->types[stage->type].name);
         return wrong(plan, p, s, err, why);
     }
-    *to = (struct fleet_stage){option, stage->first_layer, stage->last_layer + 1};
+    *to = (struct fleet_stage){option, stage->layers.first, stage->layers.last + 1};
     return true;
 }
 
@@ -55,10 +55,10 @@ static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem 
     for (int s = 0; s < from->stage_count; s++)
         if (!take_stage(&to->stages[s], problem, given, p, s, err))
             return false;
-    if (from->stages[from->stage_count - 1].last_layer + 1 != problem->layer_count) {
+    if (from->stages[from->stage_count - 1].layers.last + 1 != problem->layer_count) {
         char why[80];
         snprintf(why, sizeof why, "ends with layer %d, the last layer of the model is %d",
-                 from->stages[from->stage_count - 1].last_layer, problem->layer_count - 1);
+                 from->stages[from->stage_count - 1].layers.last, problem->layer_count - 1);
         return wrong(given->plan, p, from->stage_count - 1, err, why);
     }
     return true;

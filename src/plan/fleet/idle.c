@@ -48,8 +48,8 @@ bool fleet_cut(const struct fleet_problem *problem, const int *options, int coun
         const struct fleet_option *o = &problem->options[options[s]];
         double slowest = 0.0;
         for (int l = 0; l < problem->layer_count; l++)
-            slowest = fmax(slowest, o->send[l]);
-        high = fmax(high, o->seconds[problem->layer_count] + slowest);
+            slowest = fmax(slowest, o->sums.send[l]);
+        high = fmax(high, o->sums.seconds[problem->layer_count] + slowest);
     }
     if (!cut_within(problem, options, count, high, work))
         return false;

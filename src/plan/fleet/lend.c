@@ -8,14 +8,14 @@
 
 static int devices_of(const struct cluster_group *group)
 {
-    return group->nodes * group->devices_per_node;
+    return group->nodes.count * group->nodes.devices;
 }
 
 bool fleet_may_lend(const struct fleet_question *question, int better, int worse)
 {
     const struct cluster_group *a = &question->groups[better], *b = &question->groups[worse];
-    bool allowed = better != worse && a->nodes > 0 && b->nodes > 0 &&
-                   a->devices_per_node % b->devices_per_node == 0 && a->memory >= b->memory &&
+    bool allowed = better != worse && a->nodes.count > 0 && b->nodes.count > 0 &&
+                   a->nodes.devices % b->nodes.devices == 0 && a->nodes.memory >= b->nodes.memory &&
                    a->type->bandwidth >= b->type->bandwidth && a->type->launch <= b->type->launch &&
                    a->inside->bandwidth >= b->inside->bandwidth &&
                    a->across->bandwidth >= b->across->bandwidth && a->network == b->network;
@@ -28,7 +28,7 @@ bool fleet_may_lend(const struct fleet_question *question, int better, int worse
 static int unit_of(const struct fleet_question *question, int better, int worse)
 {
     const struct cluster_group *from = &question->groups[better];
-    return from->nodes > 1 ? from->devices_per_node : question->groups[worse].devices_per_node;
+    return from->nodes.count > 1 ? from->nodes.devices : question->groups[worse].nodes.devices;
 }
 
 static int given_by(const struct fleet_lending *lent, int group)
@@ -52,10 +52,10 @@ void fleet_lend(struct fleet_question *question, const struct fleet_lending *len
     int kept = 0;
     for (int g = 0; g < question->group_count; g++) {
         struct cluster_group group = question->groups[g];
-        int given = given_by(lent, g), part = given % group.devices_per_node;
-        group.nodes += (taken_by(lent, g) - given + part) / group.devices_per_node;
-        group.devices_per_node -= part; /* of the one node */
-        if (group.nodes > 0)
+        int given = given_by(lent, g), part = given % group.nodes.devices;
+        group.nodes.count += (taken_by(lent, g) - given + part) / group.nodes.devices;
+        group.nodes.devices -= part; /* of the one node */
+        if (group.nodes.count > 0)
             question->groups[kept++] = group;
     }
     question->group_count = kept;
@@ -101,7 +101,7 @@ static bool is_possible(const struct lender *l, const struct fleet_lending *lent
     for (int g = 0; g < l->question->group_count; g++) {
         const struct cluster_group *group = &l->question->groups[g];
         if (taken_by(lent, g) > 0 &&
-            (l->whole ? given_by(lent, g) > 0 : given_by(lent, g) % group->devices_per_node > 0))
+            (l->whole ? given_by(lent, g) > 0 : given_by(lent, g) % group->nodes.devices > 0))
             possible = false;
     }
     return possible;
@@ -130,9 +130,9 @@ static void plan_lent(struct lender *l, const struct fleet_lending *lent)
         return;
     }
     fleet_lend(&question, lent);
-    bool found = mix_plan(&mix, &question, l->whole ? INFINITY : l->best->seconds, l->pool, &none);
+    bool found = mix_plan(&mix, &question, l->whole ? INFINITY : l->best->time.seconds, l->pool, &none);
     l->bound = fmin(l->bound, mix.lower_bound);
-    if (found && mix.seconds < l->best->seconds) {
+    if (found && mix.time.seconds < l->best->time.seconds) {
         mix_release(l->best);
         *l->best = mix;
         *l->lending = question;

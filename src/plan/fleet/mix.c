@@ -32,19 +32,19 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
     int pipelines = 0;
     double nodes = 0.0, steps = 0.0;
     for (int k = 0; k < answer->kind_count; k++) {
-        const struct job *job = &answer->kinds[k].job;
+        const struct job *job = &answer->kinds[k].choice.job;
         pipelines += job->degrees.data;
         nodes += ceil((double)job->devices / job->devices_per_node);
         steps = fmax(steps, job->calibration->step + job->software->step_host);
     }
-    answer->before = answer->after = 0.0;
-    answer->other = steps;
+    answer->time.pipelines = answer->time.after = 0.0;
+    answer->time.other = steps;
     if (answer->kind_count == 1) {
         struct mix_kind *kind = &answer->kinds[0];
-        kind->time = job_time(&kind->job);
-        answer->after = kind->time.data + kind->time.optimizer;
-        answer->seconds = kind->time.seconds;
-        answer->before = answer->seconds - answer->after - answer->other;
+        kind->choice.time = job_time(&kind->choice.job);
+        answer->time.after = kind->choice.time.data + kind->choice.time.optimizer;
+        answer->time.seconds = kind->choice.time.seconds;
+        answer->time.pipelines = answer->time.seconds - answer->time.after - answer->time.other;
         return;
     }
     const struct job_company company = {
@@ -55,13 +55,14 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
     };
     for (int k = 0; k < answer->kind_count; k++) {
         struct mix_kind *kind = &answer->kinds[k];
-        struct job_layers layers = job_layers_of(&kind->job);
-        double after = job_time_among(&kind->job, &layers, &company, &kind->time);
-        answer->after = fmax(answer->after, after);
-        answer->before = fmax(answer->before, kind->time.seconds - after - kind->job.calibration->step -
-                                                  kind->job.software->step_host);
+        struct job_layers layers = job_layers_of(&kind->choice.job);
+        double after = job_time_among(&kind->choice.job, &layers, &company, &kind->choice.time);
+        answer->time.after = fmax(answer->time.after, after);
+        answer->time.pipelines = fmax(answer->time.pipelines, kind->choice.time.seconds - after -
+                                                                  kind->choice.job.calibration->step -
+                                                                  kind->choice.job.software->step_host);
     }
-    answer->seconds = answer->before + answer->after + answer->other;
+    answer->time.seconds = answer->time.pipelines + answer->time.after + answer->time.other;
 }
 
 /* ---- jobs of one group ---- */
@@ -75,7 +76,7 @@ struct job_question mix_question(const struct mixer *m, int group, int64_t batch
     struct job_question question = {.job = m->question->job, .headroom = m->question->headroom};
     job_set_group(&question.job, g);
     question.job.type = model_type(g->type, m->question->precision);
-    question.job.devices = m->nodes[group] * g->devices_per_node;
+    question.job.devices = m->nodes[group] * g->nodes.devices;
     question.job.batch = batch;
     question.job.stage_blocks = NULL;
     memcpy(question.ranges, m->ranges, sizeof question.ranges);
@@ -138,8 +139,7 @@ static bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, str
         const struct job_choice *choice = job_on(m, g, parts[g]);
         if (!choice)
             return false;
-        mix->kinds[mix->kind_count++] =
-            (struct mix_kind){.group = g, .job = choice->job, .memory = choice->memory};
+        mix->kinds[mix->kind_count++] = (struct mix_kind){.group = g, .choice = *choice};
     }
     mix_price(mix, m->question);
     return true;
@@ -148,9 +148,9 @@ static bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, str
 /* Do all kinds have the same settings, which a run of the software has one of? */
 static bool agree(const struct mix_answer *mix)
 {
-    const struct job *first = &mix->kinds[0].job;
+    const struct job *first = &mix->kinds[0].choice.job;
     for (int k = 1; k < mix->kind_count; k++) {
-        const struct job *job = &mix->kinds[k].job;
+        const struct job *job = &mix->kinds[k].choice.job;
         for (int d = JOB_MICROBATCH; d < JOB_DIMENSIONS; d++)
             if (job_dimension_value(job, (enum job_dimension)d) !=
                 job_dimension_value(first, (enum job_dimension)d))
@@ -162,18 +162,18 @@ static bool agree(const struct mix_answer *mix)
 /* Returns the answer as a rival of others. */
 static struct fleet_rival mix_rival(const struct mix_answer *mix)
 {
-    const struct job *first = &mix->kinds[0].job;
+    const struct job *first = &mix->kinds[0].choice.job;
     struct fleet_rival rival = {
-        .seconds = mix->seconds,
+        .plan.iteration_time = mix->time.seconds,
         .jobs = true,
-        .sharding = first->sharding,
-        .microbatch = first->microbatch,
-        .recompute = recompute_name(first->recompute),
+        .plan.sharding = first->sharding,
+        .plan.microbatch = first->microbatch,
+        .plan.recompute = recompute_name(first->recompute),
     };
     for (int k = 0; k < mix->kind_count; k++) {
-        rival.devices[mix->kinds[k].group] = mix->kinds[k].job.devices;
-        rival.pipelines += mix->kinds[k].job.degrees.data;
-        rival.memory = fmax(rival.memory, mix->kinds[k].memory.total);
+        rival.devices[mix->kinds[k].group] = mix->kinds[k].choice.job.devices;
+        rival.plan.pipelines += mix->kinds[k].choice.job.degrees.data;
+        rival.plan.memory = fmax(rival.plan.memory, mix->kinds[k].choice.memory.total);
     }
     return rival;
 }
@@ -185,20 +185,17 @@ void mix_take(struct mixer *m, const struct mix_answer *mix)
     struct fleet_rival rival = mix_rival(mix);
     fleet_rivals_add(&m->best->rivals, &rival);
     for (int k = 0; k < mix->kind_count; k++)
-        m->best->with[mix->kinds[k].group] = fmin(m->best->with[mix->kinds[k].group], mix->seconds);
-    if (mix->seconds < m->best->seconds) {
+        m->best->with[mix->kinds[k].group] = fmin(m->best->with[mix->kinds[k].group], mix->time.seconds);
+    if (mix->time.seconds < m->best->time.seconds) {
         m->best->kind_count = mix->kind_count;
         memcpy(m->best->kinds, mix->kinds, sizeof mix->kinds);
-        m->best->seconds = mix->seconds;
-        m->best->before = mix->before;
-        m->best->after = mix->after;
-        m->best->other = mix->other;
+        m->best->time = mix->time;
     }
 }
 
 static double speed_of(const struct mixer *m, int group)
 {
-    return (double)m->nodes[group] / m->question->groups[group].nodes / m->best->alone[group];
+    return (double)m->nodes[group] / m->question->groups[group].nodes.count / m->best->alone[group];
 }
 
 /* Shares the batch out by the speeds of the groups alone. */
@@ -231,9 +228,9 @@ static bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct
     for (int64_t step = m->unit * 4; step >= m->unit; step = step > m->unit ? step / 2 : 0)
         for (int moves = 0; moves < MAX_MOVES; moves++) {
             int slowest = 0, best = -1;
-            double seconds = mix->seconds;
+            double seconds = mix->time.seconds;
             for (int k = 1; k < mix->kind_count; k++)
-                if (mix->kinds[k].time.seconds > mix->kinds[slowest].time.seconds)
+                if (mix->kinds[k].choice.time.seconds > mix->kinds[slowest].choice.time.seconds)
                     slowest = k;
             int from = mix->kinds[slowest].group;
             for (int g = 0; g < m->question->group_count; g++) {
@@ -243,8 +240,8 @@ static bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct
                 parts[g] += step;
                 if (mix_make(m, groups, parts, &now)) {
                     mix_take(m, &now);
-                    if (now.seconds < seconds) {
-                        seconds = now.seconds;
+                    if (now.time.seconds < seconds) {
+                        seconds = now.time.seconds;
                         best = g;
                     }
                 }
@@ -297,7 +294,7 @@ static void mix_groups(struct mixer *m, unsigned groups, const struct job_range 
     mix_take(m, &open);
     int count = open.kind_count;
     for (int k = 0; k < count; k++)
-        tried[k] = open.kinds[k].job;
+        tried[k] = open.kinds[k].choice.job;
     for (int k = 0; k < open.kind_count; k++) /* what suits a group alone may suit it beside others */
         tried[count++] = m->alone[open.kinds[k].group].job;
     for (int k = 0; k < count && !m->no_memory && !stop_wanted(); k++) {
@@ -325,7 +322,7 @@ static bool has_few_nodes(const struct fleet_question *question)
 {
     double numbers = 1.0;
     for (int g = 0; g < question->group_count; g++)
-        numbers *= question->groups[g].nodes;
+        numbers *= question->groups[g].nodes.count;
     return numbers <= FEW_NODES;
 }
 
@@ -338,7 +335,7 @@ static void mix_fewer(struct mixer *m, const struct job_range *ranges)
         return;
     for (int g = 0; g < question->group_count && !m->no_memory && !stop_wanted();) {
         if (--m->nodes[g] == 0) { /* sets without a group are those of all nodes, too */
-            m->nodes[g] = question->groups[g].nodes;
+            m->nodes[g] = question->groups[g].nodes.count;
             g++;
             continue;
         }
@@ -370,7 +367,7 @@ static void plan_alone(struct mixer *m)
             continue;
         struct mix_answer one = {
             .kind_count = 1,
-            .kinds = {{.group = g, .job = choice->job, .time = choice->time, .memory = choice->memory}},
+            .kinds = {{.group = g, .choice = *choice}},
         };
         mix_price(&one, m->question);
         mix_take(m, &one);
@@ -398,7 +395,7 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
               struct parallel *pool, struct error *err)
 {
     struct mixer *m = calloc(1, sizeof *m);
-    *answer = (struct mix_answer){.seconds = enough, .lower_bound = INFINITY};
+    *answer = (struct mix_answer){.time.seconds = enough, .lower_bound = INFINITY};
     for (int g = 0; g < FLEET_MAX_TYPES; g++)
         answer->with[g] = INFINITY;
     if (!m)
@@ -412,7 +409,7 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
         m->unit = question->job.batch % u == 0 ? u : m->unit;
     memcpy(m->ranges, question->ranges, sizeof m->ranges);
     for (int g = 0; g < question->group_count; g++)
-        m->nodes[g] = question->groups[g].nodes;
+        m->nodes[g] = question->groups[g].nodes.count;
     error_set(err, ERROR_INFEASIBLE, "no jobs on these groups take less than is enough");
     bool ok = isinf(enough) || mix_search_classes(m);
     if (ok && (isinf(enough) || (answer->lower_bound < enough && has_few_nodes(question))))

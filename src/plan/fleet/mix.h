@@ -25,17 +25,14 @@
 
 struct mix_kind {
     int group;
-    struct job job; /* its batch is the group's part */
-    struct job_time time;
-    struct job_memory memory;
+    struct job_choice choice; /* its batch is the group's part */
 };
 
 struct mix_answer {
     struct arena arena; /* layouts of blocks */
     int kind_count;
     struct mix_kind kinds[FLEET_MAX_TYPES];
-    double seconds; /* of the iteration: the slowest before, and the slowest after all micro-batches */
-    double before, after, other;
+    struct fleet_time time;
     double lower_bound;
     double combinations;
     double alone[FLEET_MAX_TYPES]; /* seconds of the best job of each group alone; INFINITY: none fits */

@@ -90,9 +90,9 @@ static bool list_classes(struct behind *b)
         struct class class = b->classes[i];
         if (i > 0 && b->classes[i - 1].id == class.id)
             continue;
-        class.bound = bound_class(b, class.id, b->m->best->seconds);
+        class.bound = bound_class(b, class.id, b->m->best->time.seconds);
         b->classes[i].bound = 0.0;
-        if (class.bound < b->m->best->seconds)
+        if (class.bound < b->m->best->time.seconds)
             b->classes[kept++] = class;
     }
     b->count = kept;
@@ -188,8 +188,7 @@ static void price(struct mixer *m, const struct sharing *s, const struct job *se
         }
         if (!mix_find_job(m, &question, &choice))
             break;
-        mix.kinds[mix.kind_count++] =
-            (struct mix_kind){.group = s->groups[i], .job = choice.job, .memory = choice.memory};
+        mix.kinds[mix.kind_count++] = (struct mix_kind){.group = s->groups[i], .choice = choice};
     }
     memcpy(m->ranges, ranges, sizeof ranges);
     if (mix.kind_count < s->count)
@@ -241,7 +240,8 @@ static void try_splits(struct mixer *m, const struct sharing *given)
             job->degrees.data = degree;
             now.units[i] = degree * job->microbatch * now.lines[i].step;
         }
-        if (new &&isfinite(share_first(&now, m->question->job.batch, fmin(best.deadline, m->best->seconds))))
+        if (new &&isfinite(
+                share_first(&now, m->question->job.batch, fmin(best.deadline, m->best->time.seconds))))
             best = now;
     }
     if (isinf(best.deadline))
@@ -277,8 +277,8 @@ static void try_by(struct behind *b, const struct sharing *all)
                 const struct job_line *line = &all->lines[i];
                 some.groups[some.count] = all->groups[i];
                 some.lines[some.count++] = *line;
-                done += (double)(count_by(line, b->m->best->seconds) * line->step * line->job.degrees.data *
-                                 line->job.microbatch);
+                done += (double)(count_by(line, b->m->best->time.seconds) * line->step *
+                                 line->job.degrees.data * line->job.microbatch);
             }
         if (some.count > 1 && done >= (double)b->m->question->job.batch)
             try_splits(b->m, &some);
@@ -310,7 +310,7 @@ static void try_all(struct behind *b, const struct class *class)
 {
     struct job_line lines[FLEET_MAX_TYPES][FEW];
     int counts[FLEET_MAX_TYPES] = {0};
-    double sets = 1.0, deadline = b->m->best->seconds, all = done_by(b, class->id, deadline);
+    double sets = 1.0, deadline = b->m->best->time.seconds, all = done_by(b, class->id, deadline);
     for (int g = 0; g < b->m->question->group_count && sets <= MAX_SETS; g++) {
         if (!b->rates[g])
             continue;
@@ -328,7 +328,7 @@ static void search_class(struct behind *b, const struct class *class)
 {
     struct sharing last = {.count = 0};
     double at = class->bound * (1.0 + 1e-6);
-    for (int i = 0; i < DEADLINES && at < b->m->best->seconds && !b->m->no_memory; i++, at *= LATER) {
+    for (int i = 0; i < DEADLINES && at < b->m->best->time.seconds && !b->m->no_memory; i++, at *= LATER) {
         struct sharing now = {.count = 0};
         for (int g = 0; g < b->m->question->group_count; g++)
             if (b->rates[g] && job_rates_best(b->rates[g], class->id, at, &now.lines[now.count]))
@@ -338,7 +338,7 @@ static void search_class(struct behind *b, const struct class *class)
         last = now;
         try_by(b, &now);
     }
-    if (class->bound < b->m->best->seconds * (1.0 - CLOSE))
+    if (class->bound < b->m->best->time.seconds * (1.0 - CLOSE))
         try_all(b, class);
 }
 
@@ -362,7 +362,7 @@ static bool search_behind(struct mixer *m, const struct cost_link *across)
     m->late |= stop_wanted();
     double bound = b.count > 0 ? b.classes[0].bound : INFINITY;
     for (int i = 0; i < b.count && ok && !stop_wanted(); i++)
-        if (b.classes[i].bound < m->best->seconds * (1.0 - CLOSE))
+        if (b.classes[i].bound < m->best->time.seconds * (1.0 - CLOSE))
             search_class(&b, &b.classes[i]);
     m->best->lower_bound = fmin(m->best->lower_bound, bound);
     for (int g = 0; g < question->group_count; g++)
@@ -381,6 +381,6 @@ bool mix_search_classes(struct mixer *m)
         if (!seen && !search_behind(m, question->groups[g].across))
             return false;
     }
-    m->best->lower_bound = fmin(m->best->lower_bound, m->best->seconds);
+    m->best->lower_bound = fmin(m->best->lower_bound, m->best->time.seconds);
     return true;
 }

@@ -46,18 +46,18 @@ static bool add_kind(struct plan *plan, const struct mix_kind *kind, int index, 
 {
     struct plan own;
     plan_init(&own);
-    if (!plan_of_one_job(&own, &kind->job, kind->job.devices, err))
+    if (!plan_of_one_job(&own, &kind->choice.job, kind->choice.job.devices, err))
         return false;
     bool ok = copy_pipeline(plan, &plan->pipelines[index], &own, kind->group, err);
     for (int s = 0; s < own.pipelines[0].stage_count && ok; s++)
         if (plan->pipelines[index].stages[s].chunk == 0)
-            plan->pipelines[index].stages[s].seconds.gradients = kind->time.data;
+            plan->pipelines[index].stages[s].seconds.gradients = kind->choice.time.data;
     plan->memory = fmax(plan->memory, own.memory);
     if (index == 0) {
         plan->layer_count = own.layer_count;
         plan->prefetch = own.prefetch;
         plan->keeps_gathered = own.keeps_gathered;
-        plan->schedule = kind->job.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+        plan->schedule = kind->choice.job.chunks > 1 ? "interleaved-1f1b" : "1f1b";
         plan->recompute = own.recompute;
         ok = ok && (plan->layers_digest = arena_string(&plan->arena, own.layers_digest)) != NULL;
     }
@@ -67,7 +67,7 @@ static bool add_kind(struct plan *plan, const struct mix_kind *kind, int index, 
 
 static bool fill_in(struct plan *plan, const struct mix_answer *mix, struct error *err)
 {
-    const struct job *job = &mix->kinds[0].job;
+    const struct job *job = &mix->kinds[0].choice.job;
     plan->objective = "iteration";
     plan->planner = "fleet";
     plan->search = SEARCH;
@@ -75,13 +75,13 @@ static bool fill_in(struct plan *plan, const struct mix_answer *mix, struct erro
     plan->technique = job->technique;
     plan->sharding = job->sharding;
     plan->chunks = job->chunks;
-    plan->iteration_time = mix->seconds;
+    plan->iteration_time = mix->time.seconds;
     plan->lower_bound = mix->lower_bound;
     plan->proven_optimal = plan_gap(plan) == 0;
     plan->proof_over = "separate jobs per group with the same settings, and pipelines over several types";
-    plan_add_part(plan, "pipelines", mix->before);
-    plan_add_part(plan, "after", mix->after);
-    plan_add_part(plan, "other", mix->other);
+    plan_add_part(plan, "pipelines", mix->time.pipelines);
+    plan_add_part(plan, "after", mix->time.after);
+    plan_add_part(plan, "other", mix->time.other);
     plan_add_figure(plan, "combinations", mix->combinations);
     plan->memory = 0;
     if (!plan_add_pipelines(plan, mix->kind_count, err))
@@ -123,17 +123,17 @@ bool mix_score(struct mix_answer *mix, const struct fleet_question *question, st
         one.pipelines = &plan->pipelines[p];
         one.pipeline_count = 1;
         one.global_batch = plan->pipelines[p].microbatches * plan->pipelines[p].copies * plan->microbatch;
-        kind->job = question->job;
+        kind->choice.job = question->job;
         kind->group = type_of[plan->pipelines[p].stages[0].type];
         group = &question->groups[kind->group];
-        job_set_group(&kind->job, group);
-        kind->job.type = model_type(group->type, question->precision);
-        kind->job.technique = plan->technique;
-        bool ok = job_of_plan(&kind->job, &one, err) && job_check(&kind->job, err);
+        job_set_group(&kind->choice.job, group);
+        kind->choice.job.type = model_type(group->type, question->precision);
+        kind->choice.job.technique = plan->technique;
+        bool ok = job_of_plan(&kind->choice.job, &one, err) && job_check(&kind->choice.job, err);
         plan->arena = one.arena;
         if (!ok)
             return false;
-        kind->memory = job_memory(&kind->job);
+        kind->choice.memory = job_memory(&kind->choice.job);
     }
     mix_price(mix, question);
     return true;

@@ -65,7 +65,7 @@ static double work_on(const struct fleet_problem *problem, int type, int layer)
     for (int i = 0; i < problem->option_count; i++) {
         const struct fleet_option *o = &problem->options[i];
         if (o->type == type && fleet_offers(problem, o))
-            least = fmin(least, (o->seconds[layer + 1] - o->seconds[layer]) * o->tensor);
+            least = fmin(least, (o->sums.seconds[layer + 1] - o->sums.seconds[layer]) * o->tensor);
     }
     return least;
 }
@@ -234,7 +234,7 @@ static double waiting_share(const struct fleet_problem *few, const struct fleet_
 {
     double share = 1.0;
     for (int i = 0; i < few->option_count; i++) {
-        const double *a = few->options[i].seconds, *b = many->options[i].seconds;
+        const double *a = few->options[i].sums.seconds, *b = many->options[i].sums.seconds;
         for (int l = 0; l < few->layer_count; l++)
             if (b[l + 1] - b[l] > a[l + 1] - a[l])
                 share = fmin(share, (a[l + 1] - a[l]) / (b[l + 1] - b[l]) * (1.0 - 1e-12));

@@ -129,7 +129,7 @@ static double exchange_between(const struct cluster_group *g, int pipelines, int
  * nodes evenly, or use more of the links inside. From a power of two on, a long range needs no look at each number. */
 static double exchange_of(const struct cluster_group *g, const struct fleet_spread *spread, int tensor)
 {
-    int least = spread->gradients, together = fleet_together(spread, g->devices_per_node, tensor);
+    int least = spread->gradients, together = fleet_together(spread, g->nodes.devices, tensor);
     int last = spread->max > 0 ? spread->max : 2 * least - 1;
     double seconds = exchange_between(g, least, together);
     if (last <= least || least == 1)
@@ -199,7 +199,7 @@ static bool price_option(struct priced *priced, int group, int tensor, const str
     job.recompute = chosen->recompute;
     struct job_layers layers = job_layers_of(&job);
     int blocks = layers.block_count;
-    double runtime = software->runtime_share * (double)question->groups[group].memory;
+    double runtime = software->runtime_share * (double)question->groups[group].nodes.memory;
     double matrix = software->matrix_working * layers.blocks.largest_matrix;
     *option = (struct priced_option){
         .group = group,
@@ -235,7 +235,7 @@ static bool price_begin(struct priced *priced, const struct fleet_question *ques
         .layer_count = model->layers + model->encoder_layers + 2,
     };
     for (int g = 0; g < question->group_count; g++)
-        for (int tensor = 1; tensor <= question->groups[g].devices_per_node; tensor++)
+        for (int tensor = 1; tensor <= question->groups[g].nodes.devices; tensor++)
             if (tensor_allowed(question, g, tensor) && !price_option(priced, g, tensor, chosen))
                 return false;
     return true;
@@ -251,10 +251,10 @@ static bool add_option(struct fleet_problem *problem, const struct priced *price
                        struct arena *arena)
 {
     const struct rates rates = rates_of(priced->question, from->group, from->tensor, spread);
-    struct fleet_sums sums;
-    struct fleet_option *option = fleet_add_option(problem, &sums, arena);
+    struct fleet_option *option = fleet_add_option(problem, arena);
     if (!option)
         return false;
+    const struct fleet_sums sums = option->sums;
     for (int l = 0; l < priced->layer_count; l++) {
         const struct priced_layer *layer = &from->layers[l];
         sums.seconds[l + 1] =
@@ -289,9 +289,9 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     for (int g = 0; g < question->group_count; g++) {
         const struct cluster_group *group = &question->groups[g];
         problem->types[g] = (struct fleet_type){
-            .devices = group->nodes * group->devices_per_node,
-            .memory = (double)group->memory * (1.0 - question->headroom),
-            .per_node = group->devices_per_node,
+            .devices = group->nodes.count * group->nodes.devices,
+            .memory = (double)group->nodes.memory * (1.0 - question->headroom),
+            .per_node = group->nodes.devices,
         };
     }
     for (int o = 0; o < priced->option_count; o++)
@@ -562,7 +562,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
         bool first = isinf(bound);
         for (int g = 0; g < part.group_count; g++)
             if (other_of(&part, g) > other)
-                part.groups[g].nodes = 0;
+                part.groups[g].nodes.count = 0;
         bool better =
             plan_with(&one, &part, other, found ? answer->time.seconds : enough, pool, progress, &none);
         bound = fmin(bound, one.lower_bound);
@@ -572,7 +572,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
             found = true;
             for (int g = 0; g < question->group_count; g++)
                 answer->problem.types[g].devices =
-                    question->groups[g].nodes * question->groups[g].devices_per_node;
+                    question->groups[g].nodes.count * question->groups[g].nodes.devices;
         } else if (none.kind != ERROR_INFEASIBLE) {
             fleet_answer_release(answer);
             *err = none;

@@ -24,8 +24,8 @@ static double exchanged(const struct fleet_profile_question *question, int index
                         const struct fleet_spread *spread)
 {
     const struct cluster_group *group = &question->cluster->groups[index];
-    int together = fleet_together(spread, group->devices_per_node, tensor);
-    struct cluster_link across = link_of(&question->cluster->inter_node, group->devices_per_node);
+    int together = fleet_together(spread, group->nodes.devices, tensor);
+    struct cluster_link across = link_of(&question->cluster->inter_node, group->nodes.devices);
     double inside = link_of(&group->intra_node, 1).bandwidth, outside = across.bandwidth * together;
     double bandwidth = together < spread->gradients ? outside : fmax(inside, outside);
     return 2.0 * (spread->gradients - 1) / spread->gradients / bandwidth;
@@ -39,12 +39,12 @@ static bool add_option(struct fleet_problem *fleet, const struct fleet_profile_q
     const struct plan_problem *problem = question->problem;
     const struct plan_group *group = &problem->groups[index];
     int layers = problem->layer_count, devices = 1 << split;
-    struct cluster_link across = link_of(&question->cluster->inter_node, group->devices_per_node);
+    struct cluster_link across = link_of(&question->cluster->inter_node, group->nodes.devices);
     double reduced = exchanged(question, index, devices, spread);
-    struct fleet_sums sums;
-    struct fleet_option *option = fleet_add_option(fleet, &sums, arena);
+    struct fleet_option *option = fleet_add_option(fleet, arena);
     if (!option)
         return false;
+    const struct fleet_sums sums = option->sums;
     option->type = index;
     option->tensor = devices;
     for (int l = 0; l < layers; l++) {
@@ -76,8 +76,9 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
         fleet->types[g] = (struct fleet_type){
-            .devices = group->nodes * group->devices_per_node,
-            .memory = group->memory > 0 ? (double)group->memory * (1.0 - question->headroom) : INFINITY,
+            .devices = group->nodes.count * group->nodes.devices,
+            .memory =
+                group->nodes.memory > 0 ? (double)group->nodes.memory * (1.0 - question->headroom) : INFINITY,
         };
         for (int split = 0; split < group->splits && split < FLEET_MAX_OPTIONS / FLEET_MAX_TYPES; split++)
             if (!add_option(fleet, question, g, split, spread, arena))

@@ -20,7 +20,8 @@ double fleet_path_bound(const struct fleet_path *path)
     for (int l = 0; l < problem->layer_count; l++) {
         double best = INFINITY;
         for (int i = 0; i < problem->option_count; i++) {
-            double cost = (problem->options[i].seconds[l + 1] - problem->options[i].seconds[l]) * rates[i];
+            double cost =
+                (problem->options[i].sums.seconds[l + 1] - problem->options[i].sums.seconds[l]) * rates[i];
             best = cost < best ? cost : best;
         }
         sum += best;
@@ -64,7 +65,7 @@ bool fleet_path_within_time(const struct fleet_path *path, int option, int first
     const struct fleet_option *o = &path->pricer->problem->options[option];
     return fleet_stage_seconds(path->pricer->problem, &(struct fleet_stage){option, first, last}) <=
                path->slowest &&
-           o->after[last] - o->after[first] <= path->pricer->after;
+           o->sums.after[last] - o->sums.after[first] <= path->pricer->after;
 }
 
 /* Sets the end of the longest stage within the time limits, for every first layer. */
@@ -100,8 +101,8 @@ static double cheapest_before(const struct fleet_path *path, int option, double 
     size_t row = (size_t)option * (size_t)layers;
     int *window = p->window + row, *begin = &p->window_first[option], *count = &p->window_count[option];
     double *values = p->window_values + row;
-    double value =
-        p->min_before[first] + ((first > 0 ? o->send[first] : 0.0) - o->seconds[first]) * path->share + price;
+    double value = p->min_before[first] +
+                   ((first > 0 ? o->sums.send[first] : 0.0) - o->sums.seconds[first]) * path->share + price;
     while (*count > *begin && values[*count - 1] >= value)
         --*count;
     values[*count] = value;
@@ -112,7 +113,7 @@ static double cheapest_before(const struct fleet_path *path, int option, double 
     if (*begin == *count)
         return INFINITY;
     *from = window[*begin];
-    return values[*begin] + o->seconds[last] * path->share;
+    return values[*begin] + o->sums.seconds[last] * path->share;
 }
 
 /* The same of all layers, with nothing behind. */
@@ -144,7 +145,7 @@ static void find_before(const struct fleet_path *path)
     struct fleet_pricer *p = path->pricer;
     const struct fleet_problem *problem = p->problem;
     int layers = problem->layer_count;
-    double prices[FLEET_MAX_OPTIONS], tie = TIE * path->share * problem->options[0].seconds[layers];
+    double prices[FLEET_MAX_OPTIONS], tie = TIE * path->share * problem->options[0].sums.seconds[layers];
     for (int o = 0; o < problem->option_count; o++) {
         prices[o] = price_of(path, &problem->options[o]) + tie;
         p->window_first[o] = p->window_count[o] = 0;
@@ -238,7 +239,7 @@ static void put_in_front(const struct fleet_path *path, int behind, int option)
     for (int first = path->furthest - 1; first >= 0 && reach[first] >= path->nearest; first--) {
         int enters = first + 1, last = ends[first] < layers ? ends[first] : layers - 1;
         if (isfinite(rest[enters])) {
-            double value = rest[enters] + o->seconds[enters] * path->share;
+            double value = rest[enters] + o->sums.seconds[enters] * path->share;
             while (count > 0 && values[count - 1] >= value)
                 count--;
             values[count] = value;

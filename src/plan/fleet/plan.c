@@ -27,22 +27,23 @@ static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
     const struct fleet_held *each = &answer->held;
     int from_end = pipeline->stage_count - index;
     int64_t in_flight = share < from_end ? share : from_end;
-    double held = between(option->held, stage), all = each->parameters + each->gradients + each->optimizer;
-    double forward = between(option->forward, stage);
-    to->first_layer = stage->first;
-    to->last_layer = stage->last - 1;
+    double held = between(option->sums.held, stage),
+           all = each->parameters + each->gradients + each->optimizer;
+    double forward = between(option->sums.forward, stage);
+    to->layers.first = stage->first;
+    to->layers.last = stage->last - 1;
     to->type = option->type;
     to->degrees.tensor = option->tensor;
     to->seconds.forward = forward;
-    to->seconds.backward = between(option->seconds, stage) - forward;
-    to->seconds.send = stage->first > 0 ? option->send[stage->first] : 0;
-    to->seconds.optimizer = between(option->updated, stage);
+    to->seconds.backward = between(option->sums.seconds, stage) - forward;
+    to->seconds.send = stage->first > 0 ? option->sums.send[stage->first] : 0;
+    to->seconds.optimizer = between(option->sums.updated, stage);
     to->seconds.gradients = pipeline->gradients[index];
     to->bytes = (struct plan_bytes){
         .parameters = held * each->parameters / all,
         .gradients = held * each->gradients / all,
         .optimizer = held * each->optimizer / all,
-        .activations = between(option->kept, stage),
+        .activations = between(option->sums.kept, stage),
         .in_flight = (double)in_flight,
         .working = stage->last == problem->layer_count ? option->last_working : option->working,
         .sent = NAN,
@@ -119,9 +120,9 @@ static uint64_t digest_of(const struct fleet_problem *problem)
         const struct fleet_option *option = &problem->options[o];
         const int64_t which[] = {option->type, option->tensor};
         digest = plan_digest_integers(digest, which, 2);
-        digest = plan_digest_numbers(digest, option->seconds, count);
-        digest = plan_digest_numbers(digest, option->kept, count);
-        digest = plan_digest_numbers(digest, option->held, count);
+        digest = plan_digest_numbers(digest, option->sums.seconds, count);
+        digest = plan_digest_numbers(digest, option->sums.kept, count);
+        digest = plan_digest_numbers(digest, option->sums.held, count);
     }
     return digest;
 }
@@ -207,10 +208,10 @@ static bool add_collectives(struct plan *plan, struct plan_stage *stage, const s
     job.recompute = answer->recompute;
     struct job_layers layers = job_layers_of(&job);
     const struct job_part part = {
-        .first = stage->first_layer > 0 ? stage->first_layer - 1 : 0,
-        .last = stage->last_layer > layers.block_count ? layers.block_count : stage->last_layer,
-        .embedding = stage->first_layer == 0,
-        .head = stage->last_layer == layers.block_count + 1,
+        .first = stage->layers.first > 0 ? stage->layers.first - 1 : 0,
+        .last = stage->layers.last > layers.block_count ? layers.block_count : stage->layers.last,
+        .embedding = stage->layers.first == 0,
+        .head = stage->layers.last == layers.block_count + 1,
     };
     return plan_add_passes_of_job(plan, stage, &job, &layers, &part);
 }
@@ -233,8 +234,6 @@ bool plan_take_question(struct plan *plan, const struct fleet_question *question
         plan->types[g] = (struct plan_device_type){
             .name = arena_string(&plan->arena, group->type->name),
             .nodes = group->nodes,
-            .per_node = group->devices_per_node,
-            .memory = group->memory,
             .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth,
                                     plan_link_latency(group, true)),
             .across = plan_add_link(plan, group->across->name, group->across->bandwidth,
@@ -302,8 +301,9 @@ bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
 
 static bool alike(const struct fleet_rival *a, const struct fleet_rival *b)
 {
-    return a->jobs == b->jobs && a->microbatch == b->microbatch && a->sharding == b->sharding &&
-           strcmp(a->recompute, b->recompute) == 0 && memcmp(a->devices, b->devices, sizeof a->devices) == 0;
+    return a->jobs == b->jobs && a->plan.microbatch == b->plan.microbatch &&
+           a->plan.sharding == b->plan.sharding && strcmp(a->plan.recompute, b->plan.recompute) == 0 &&
+           memcmp(a->devices, b->devices, sizeof a->devices) == 0;
 }
 
 void fleet_rivals_add(struct fleet_rivals *rivals, const struct fleet_rival *rival)
@@ -311,13 +311,13 @@ void fleet_rivals_add(struct fleet_rivals *rivals, const struct fleet_rival *riv
     int at = 0;
     while (at < rivals->count && !alike(&rivals->items[at], rival))
         at++;
-    if (at < rivals->count && rivals->items[at].seconds <= rival->seconds)
+    if (at < rivals->count && rivals->items[at].plan.iteration_time <= rival->plan.iteration_time)
         return;
-    if (at == FLEET_MAX_RIVALS && rivals->items[--at].seconds <= rival->seconds)
+    if (at == FLEET_MAX_RIVALS && rivals->items[--at].plan.iteration_time <= rival->plan.iteration_time)
         return;
     if (at == rivals->count)
         rivals->count++;
-    for (; at > 0 && rivals->items[at - 1].seconds > rival->seconds; at--)
+    for (; at > 0 && rivals->items[at - 1].plan.iteration_time > rival->plan.iteration_time; at--)
         rivals->items[at] = rivals->items[at - 1];
     rivals->items[at] = *rival;
 }
@@ -331,16 +331,10 @@ bool plan_add_rivals(struct plan *plan, const struct fleet_rivals *rivals, int m
         if (!works)
             return error_memory(err);
         memcpy(works, rival->devices, sizeof rival->devices);
-        plan->fleets[plan->fleet_count++] = (struct plan_fleet){
-            .iteration_time = rival->seconds,
-            .works = works,
-            .way = rival->jobs ? "jobs" : "pipelines",
-            .pipelines = rival->pipelines,
-            .microbatch = rival->microbatch,
-            .sharding = rival->sharding,
-            .recompute = rival->recompute,
-            .memory = rival->memory,
-        };
+        struct plan_fleet *fleet = &plan->fleets[plan->fleet_count++];
+        *fleet = rival->plan;
+        fleet->works = works;
+        fleet->way = rival->jobs ? "jobs" : "pipelines";
     }
     return plan->fleets || error_memory(err);
 }

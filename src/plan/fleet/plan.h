@@ -38,13 +38,9 @@ int fleet_idle(const struct fleet_answer *answer, int type);
 
 /* One by the devices that work, the way and the settings: of plans that do not differ in these, the fastest. */
 struct fleet_rival {
-    double seconds;
-    double memory;                /* bytes of the fullest device */
+    struct plan_fleet plan;       /* without `works` and `way` */
     bool jobs;                    /* of their own on the types; else pipelines over them */
     int devices[FLEET_MAX_TYPES]; /* that work */
-    int pipelines, sharding;
-    int64_t microbatch;
-    const char *recompute;
 };
 
 /* The fastest first. */

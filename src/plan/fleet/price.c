@@ -15,7 +15,8 @@ static double min_cycle(const struct fleet_problem *problem)
         double fastest = INFINITY;
         for (int o = 0; o < problem->option_count; o++)
             if (fleet_offers(problem, &problem->options[o]))
-                fastest = fmin(fastest, problem->options[o].seconds[l + 1] - problem->options[o].seconds[l]);
+                fastest = fmin(fastest,
+                               problem->options[o].sums.seconds[l + 1] - problem->options[o].sums.seconds[l]);
         slowest = fmax(slowest, fastest);
     }
     return slowest;
@@ -73,7 +74,7 @@ double fleet_min_after(const struct fleet_problem *problem, int devices)
                work = INFINITY; /* the stage of a layer takes these seconds on each of its devices */
         for (int i = 0; i < problem->option_count; i++) {
             const struct fleet_option *o = &problem->options[i];
-            double seconds = fmax(o->after[l + 1] - o->after[l], 0.0);
+            double seconds = fmax(o->sums.after[l + 1] - o->sums.after[l], 0.0);
             if (!fleet_offers(problem, o))
                 continue;
             least = fmin(least, seconds);
@@ -142,7 +143,7 @@ double fleet_min_work(const struct fleet_problem *problem)
         for (int o = 0; o < problem->option_count; o++) {
             const struct fleet_option *option = &problem->options[o];
             if (fleet_offers(problem, option))
-                min = fmin(min, (option->seconds[l + 1] - option->seconds[l]) * option->tensor);
+                min = fmin(min, (option->sums.seconds[l + 1] - option->sums.seconds[l]) * option->tensor);
         }
         sum += min;
     }
@@ -158,8 +159,8 @@ void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipe
         double seconds = fleet_stage_seconds(problem, &pipeline->stages[i]);
         pipeline->fill += seconds;
         pipeline->cycle = fmax(pipeline->cycle, seconds);
-        pipeline->after =
-            fmax(pipeline->after, o->after[pipeline->stages[i].last] - o->after[pipeline->stages[i].first]);
+        pipeline->after = fmax(pipeline->after, o->sums.after[pipeline->stages[i].last] -
+                                                    o->sums.after[pipeline->stages[i].first]);
         pipeline->devices[o->type] += o->tensor;
     }
     pipeline->devices[problem->type_count] = 1;

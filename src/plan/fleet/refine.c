@@ -152,7 +152,7 @@ static void continue_by(struct near_search *s, const struct fleet_path *path, in
             label.cycle = fmax(label.cycle, seconds);
             label.devices[o->type] += o->tensor;
             for (int k = 0; k < s->query->together_count; k++) {
-                const double *after = s->query->together[k].options[i].after;
+                const double *after = s->query->together[k].options[i].sums.after;
                 label.after[k] = fmax(label.after[k], after[last] - after[first]);
             }
             label.before = from;
@@ -271,8 +271,8 @@ struct refiner {
 static bool same_after(const struct fleet_problem *a, const struct fleet_problem *b)
 {
     for (int o = 0; o < a->option_count; o++)
-        if (memcmp(a->options[o].after, b->options[o].after,
-                   ((size_t)a->layer_count + 1) * sizeof *a->options[o].after) != 0)
+        if (memcmp(a->options[o].sums.after, b->options[o].sums.after,
+                   ((size_t)a->layer_count + 1) * sizeof *a->options[o].sums.after) != 0)
             return false;
     return true;
 }

@@ -10,27 +10,20 @@ int fleet_together(const struct fleet_spread *spread, int devices_per_node, int 
     return spread->alike < places ? spread->alike : places;
 }
 
-struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct fleet_sums *sums,
-                                      struct arena *arena)
+struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct arena *arena)
 {
+    struct fleet_option *option = &problem->options[problem->option_count];
+    struct fleet_sums *sums = &option->sums;
     double **all[] = {&sums->seconds, &sums->kept,    &sums->held,   &sums->after,
                       &sums->send,    &sums->forward, &sums->updated};
     size_t row = (size_t)problem->layer_count + 1, count = sizeof all / sizeof *all;
     double *memory = ARENA_ARRAY(arena, count * row, double);
     if (!memory)
         return NULL;
+    *option = (struct fleet_option){0};
     for (size_t i = 0; i < count; i++)
         *all[i] = memory + i * row;
-    struct fleet_option *option = &problem->options[problem->option_count++];
-    *option = (struct fleet_option){
-        .seconds = sums->seconds,
-        .kept = sums->kept,
-        .held = sums->held,
-        .after = sums->after,
-        .send = sums->send,
-        .forward = sums->forward,
-        .updated = sums->updated,
-    };
+    problem->option_count++;
     return option;
 }
 
@@ -78,9 +71,9 @@ bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, con
         for (int i = 0; i < pipeline->stage_count; i++) {
             const struct fleet_stage *stage = &pipeline->stages[i];
             const struct fleet_option *o = &problem->options[stage->option];
-            double updated = o->updated[stage->last] - o->updated[stage->first];
-            double each = o->seconds[stage->last] - o->seconds[stage->first];
-            gradients[i] = job_exposed(o->after[stage->last] - o->after[stage->first] - updated,
+            double updated = o->sums.updated[stage->last] - o->sums.updated[stage->first];
+            double each = o->sums.seconds[stage->last] - o->sums.seconds[stage->first];
+            gradients[i] = job_exposed(o->sums.after[stage->last] - o->sums.after[stage->first] - updated,
                                        1.0 - o->hidden, share * each);
             pipeline->after = fmax(pipeline->after, gradients[i] + updated);
         }

@@ -21,14 +21,8 @@ struct fleet_spread {
 /* Returns the number of replicas of a stage that reduce gradients within a node first. */
 int fleet_together(const struct fleet_spread *spread, int devices_per_node, int tensor);
 
-/* Sums of an option over its layers; as in struct fleet_option. */
-struct fleet_sums {
-    double *seconds, *kept, *held, *after, *send, *forward, *updated;
-};
-
 /* Adds an option with zeroed sums to the problem, for the caller to fill in. NULL: out of memory. */
-struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct fleet_sums *sums,
-                                      struct arena *arena);
+struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct arena *arena);
 
 /* Makes the same problem for any spread of pipelines; options live in the arena. */
 struct fleet_maker {

@@ -48,8 +48,8 @@ static double count_virtual_nodes(const struct fold *fold)
     const struct plan_group *groups = fold->problem->groups;
     double nodes = 0;
     for (int t = 0; t < fold->problem->group_count; t++) {
-        nodes += groups[t].nodes *
-                 trunc((double)groups[t].devices_per_node / groups[0].devices_per_node * fold->factor[t]);
+        nodes += groups[t].nodes.count *
+                 trunc((double)groups[t].nodes.devices / groups[0].nodes.devices * fold->factor[t]);
     }
     return nodes;
 }
@@ -58,7 +58,7 @@ static double count_virtual_nodes(const struct fold *fold)
 static bool set_folded_problem(struct fold *fold)
 {
     double nodes = count_virtual_nodes(fold), layers = fold->problem->layer_count;
-    double devices = nodes * fold->problem->groups[0].devices_per_node;
+    double devices = nodes * fold->problem->groups[0].nodes.devices;
     bool longest = fold->options->method == SEARCH_FOLD_DP || fold->options->fold_longest_only;
     if (nodes < 1)
         return error_set(
@@ -73,8 +73,8 @@ static bool set_folded_problem(struct fold *fold)
             nodes, devices, layers);
     fold->folded = *fold->problem;
     fold->folded.group_count = 1;
-    fold->folded.groups[0].nodes = (int)nodes;
-    fold->folded.groups[0].memory = 0;
+    fold->folded.groups[0].nodes.count = (int)nodes;
+    fold->folded.groups[0].nodes.memory = 0;
     fold->max_stages = (int)fmin(devices, layers);
     fold->stages = ARENA_ARRAY(&fold->arena, (size_t)fold->max_stages, struct pipeline_stage);
     return fold->stages || error_memory(fold->err);

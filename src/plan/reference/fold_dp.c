@@ -47,7 +47,7 @@ static void extend(struct fold_merge *merging, const struct prefix *left, const 
 {
     const struct fold *fold = merging->fold;
     const struct plan_group *group = &fold->problem->groups[choice->group];
-    if (left->used[choice->group] + choice->devices > group->nodes * group->devices_per_node)
+    if (left->used[choice->group] + choice->devices > group->nodes.count * group->nodes.devices)
         return;
     struct reference_part part = reference_stage(stage_time);
     if (left->found)
@@ -97,8 +97,8 @@ static void take_merged(const struct fold_merge *merging, const struct prefix *b
     for (int i = fold->stage_count - 1; i >= 0; i--) {
         const struct choice *choice = &best->last;
         fold->stages[i] = (struct pipeline_stage){
-            .first_layer = merging->start[end - choice->cover],
-            .last_layer = merging->start[end] - 1,
+            .layers.first = merging->start[end - choice->cover],
+            .layers.last = merging->start[end] - 1,
             .group = choice->group,
             .devices = choice->devices,
         };
@@ -119,7 +119,7 @@ static bool prepare_merging(struct fold_merge *merging, const struct reference_t
         return error_memory(fold->err);
     reference_table_stages(table, merging->count, fold->stages);
     for (int i = 0; i < merging->count; i++)
-        merging->start[i] = fold->stages[i].first_layer;
+        merging->start[i] = fold->stages[i].layers.first;
     merging->start[merging->count] = fold->problem->layer_count;
     for (size_t i = 0; i < prefixes; i++)
         merging->prefix[i].used = used + i * groups;

@@ -62,8 +62,8 @@ static int give_stage(struct recovery *recovery, int group, int left)
         if (devices == 0)
             continue;
         double before = recovery->times[j];
-        recovery->times[j] = reference_stage_time(recovery->fold->problem, group, devices, stage->first_layer,
-                                                  stage->last_layer + 1);
+        recovery->times[j] = reference_stage_time(recovery->fold->problem, group, devices,
+                                                  stage->layers.first, stage->layers.last + 1);
         double time = recovery->times[j] < INFINITY ? pipeline_time(recovery) : INFINITY;
         if (time < best_time) {
             best = j;
@@ -86,7 +86,7 @@ static bool give_stages(struct recovery *recovery)
 {
     const struct plan_problem *problem = recovery->fold->problem;
     for (int t = problem->group_count - 1; t > 0; t--) {
-        int left = problem->groups[t].nodes * problem->groups[t].devices_per_node;
+        int left = problem->groups[t].nodes.count * problem->groups[t].nodes.devices;
         while (left > 0) {
             int devices = give_stage(recovery, t, left);
             if (devices == 0) {
@@ -111,16 +111,16 @@ static bool check_rest(struct recovery *recovery, bool *fits)
         if (stage->group != 0)
             continue;
         used += stage->devices;
-        if (reference_stage_time(problem, 0, stage->devices, stage->first_layer, stage->last_layer + 1) ==
+        if (reference_stage_time(problem, 0, stage->devices, stage->layers.first, stage->layers.last + 1) ==
             INFINITY)
             *fits = false;
     }
-    if (used > group->nodes * group->devices_per_node)
+    if (used > group->nodes.count * group->nodes.devices)
         return error_set(
             recovery->fold->err, ERROR_INFEASIBLE,
             "no plan: greedy recovery of the virtual plan with %d stages leaves %d devices' worth of them to "
             "'%s', over-subscribing its %d devices; try --search fold-dp or exact",
-            recovery->count, used, group->device, group->nodes * group->devices_per_node);
+            recovery->count, used, group->device, group->nodes.count * group->nodes.devices);
     return true;
 }
 
@@ -130,7 +130,7 @@ static bool recover_greedily(struct recovery *recovery)
     for (int i = 0; i < recovery->count; i++)
         recovery->times[i] =
             reference_stage_time(&fold->folded, 0, recovery->stages[i].devices,
-                                 recovery->stages[i].first_layer, recovery->stages[i].last_layer + 1);
+                                 recovery->stages[i].layers.first, recovery->stages[i].layers.last + 1);
     bool recovered = give_stages(recovery), fits = false;
     if (recovered && !check_rest(recovery, &fits))
         return false;
@@ -158,7 +158,7 @@ static bool greedy_error(const struct recovery *recovery)
 static bool recover_all(struct recovery *recovery, const struct reference_table *table)
 {
     struct fold *fold = recovery->fold;
-    for (int count = fold->folded.groups[0].nodes; count <= fold->max_stages; count++) {
+    for (int count = fold->folded.groups[0].nodes.count; count <= fold->max_stages; count++) {
         if (reference_table_time(table, count) == INFINITY)
             continue;
         recovery->count = count;

@@ -77,8 +77,8 @@ double reference_stage_time(const struct plan_problem *problem, int group, int d
 bool reference_fits(const struct plan_problem *problem, const struct pipeline_stage *stages, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!plan_stage_fits(problem, stages[i].group, stages[i].devices, stages[i].first_layer,
-                             stages[i].last_layer, count - i))
+        if (!plan_stage_fits(problem, stages[i].group, stages[i].devices, stages[i].layers.first,
+                             stages[i].layers.last, count - i))
             return false;
     return true;
 }

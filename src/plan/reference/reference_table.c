@@ -217,7 +217,7 @@ static bool count_shares(const struct plan_problem *problem, int *count, struct 
 {
     double states = 1, halves = 1, parts = 0;
     for (int g = 0; g < problem->group_count; g++) {
-        double nodes = problem->groups[g].nodes;
+        double nodes = problem->groups[g].nodes.count;
         states *= nodes + 1;
         halves *= (nodes + 1) * (nodes + 2) / 2;
         parts += problem->groups[g].splits - 1;
@@ -308,7 +308,7 @@ static bool add_nodes(struct reference_table *table, struct splitter *splitter, 
     for (int g = 0; g < problem->group_count; g++) {
         subsets *= nodes[g] + 1;
         share->nodes += nodes[g];
-        share->devices += nodes[g] * problem->groups[g].devices_per_node;
+        share->devices += nodes[g] * problem->groups[g].nodes.devices;
         if (nodes[g] > 0)
             share->group = g;
     }
@@ -332,7 +332,7 @@ static bool add_all_nodes(struct reference_table *table, const uint32_t *half_no
     uint32_t unit[PLAN_MAX_GROUPS], codes = 1;
     for (int g = 0; g < problem->group_count; g++) {
         unit[g] = codes;
-        codes *= (uint32_t)problem->groups[g].nodes + 1;
+        codes *= (uint32_t)problem->groups[g].nodes.count + 1;
     }
     uint32_t *share_of = ARENA_ARRAY(&table->arena, codes, uint32_t);
     if (!share_of)
@@ -342,7 +342,7 @@ static bool add_all_nodes(struct reference_table *table, const uint32_t *half_no
         for (uint32_t code = 1; code < codes; code++) {
             int nodes[PLAN_MAX_GROUPS] = {0}, sum = 0;
             for (int g = 0; g < problem->group_count; g++) {
-                nodes[g] = (int)(code / unit[g] % ((uint32_t)problem->groups[g].nodes + 1));
+                nodes[g] = (int)(code / unit[g] % ((uint32_t)problem->groups[g].nodes.count + 1));
                 sum += nodes[g];
             }
             if (sum != total)
@@ -462,8 +462,8 @@ static void follow(struct path *path, const struct reference_share *share, int a
         path->next_node[share->group]++;
     if (origin->cut == 0) {
         path->stages[path->count++] = (struct pipeline_stage){
-            .first_layer = a,
-            .last_layer = b - 1,
+            .layers.first = a,
+            .layers.last = b - 1,
             .group = share->group,
             .devices = share->devices,
             .node = path->next_node[share->group] - 1,
@@ -481,7 +481,7 @@ void reference_table_stages(const struct reference_table *table, int stages, str
     int first_node = 0;
     for (int g = 0; g < table->problem->group_count; g++) {
         path.next_node[g] = first_node;
-        first_node += table->problem->groups[g].nodes;
+        first_node += table->problem->groups[g].nodes.count;
     }
     follow(&path, &table->shares[table->share_count - 1], 0, table->problem->layer_count, stages);
 }

@@ -104,11 +104,11 @@ static bool place(struct score_request *scoring, const struct question *q, struc
         if (plan->pipelines[0].stages[s].run_count > 0)
             return true;
     struct plan_device_type *type = &plan->types[0];
-    type->nodes = q->cluster.machine_count;
-    type->per_node = q->cluster.machine_end[0];
+    type->nodes.count = q->cluster.machine_count;
+    type->nodes.devices = q->cluster.machine_end[0];
     for (int k = 1; k < q->cluster.machine_count; k++)
-        if (q->cluster.machine_end[k] - q->cluster.machine_end[k - 1] != type->per_node)
-            type->nodes = k < type->nodes ? k : type->nodes; /* those that are alike */
+        if (q->cluster.machine_end[k] - q->cluster.machine_end[k - 1] != type->nodes.devices)
+            type->nodes.count = k < type->nodes.count ? k : type->nodes.count; /* those that are alike */
     return plan_place(plan, err);
 }
 

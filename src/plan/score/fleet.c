@@ -64,7 +64,7 @@ static void lend_better(struct fleet_question *job, const struct plan *plan, con
     for (int t = 0; t < plan->type_count; t++) {
         int group = group_of(plan, t, job->group_count, names);
         if (group >= 0)
-            wanted[group] += plan->types[t].nodes * plan->types[t].per_node;
+            wanted[group] += plan->types[t].nodes.count * plan->types[t].nodes.devices;
     }
     fleet_lend_for(job, wanted);
 }
@@ -93,7 +93,7 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
     for (int g = 0; g < count; g++) {
         q->job.groups[g] = groups[g];
         names[g] = file ? groups[g].type->name : plan->types[g].name;
-        if (groups[g].nodes < 1)
+        if (groups[g].nodes.count < 1)
             return error_set(err, ERROR_USAGE, "%s: the number of '%s' is unknown: add --cluster FILE",
                              plan->path, names[g]);
         if (!model_check_precision(groups[g].type, q->job.precision, err))

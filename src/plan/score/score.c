@@ -121,9 +121,9 @@ static bool complete(struct score *score, const struct score_request *scoring, s
     scored->planning_seconds = NAN;
     bool same = fabs(plan->iteration_time - scored->iteration_time) <= tolerance;
     scored->expected = same ? plan->expected : NAN;
-    scored->low = same ? plan->low : NAN;
-    scored->high = same ? plan->high : NAN;
-    scored->extrapolates = plan->extrapolates;
+    scored->interval = plan->interval;
+    if (!same)
+        scored->interval.low = scored->interval.high = NAN;
     return (copy_texts(scored, plan) || error_memory(err)) &&
            (isnan(scored->expected) || !scoring->options->expect || !plan_is_job(scored) ||
             scoring->options->expect(scored, &scoring->options->parts, err)) &&

@@ -52,7 +52,7 @@ static inline void job_set_group(struct job *job, const struct cluster_group *gr
     job->calibration = group->calibration;
     job->inside = group->inside;
     job->across = group->across;
-    job->devices_per_node = group->devices_per_node;
+    job->devices_per_node = group->nodes.devices;
     job->network = group->network;
 }
 

@@ -49,8 +49,8 @@ static void set_stage(struct plan_stage *to, const struct job *job, const struct
         job->devices_per_node / (job->degrees.tensor * job->degrees.context * job->degrees.data) >= 2;
     bool turns =
         job_is_folded(job) && chunk == job->degrees.pipeline - 1; /* the next stage is on the same device */
-    to->first_layer = chunk == 0 ? 0 : first + 1;
-    to->last_layer = first + blocks + (chunk == count - 1);
+    to->layers.first = chunk == 0 ? 0 : first + 1;
+    to->layers.last = first + blocks + (chunk == count - 1);
     to->chunk = chunk / job->degrees.pipeline;
     to->degrees = job->degrees;
     to->degrees.pipeline = to->degrees.data = 1;
@@ -106,9 +106,8 @@ static bool add_cluster(struct plan *plan, const struct job *job, int devices, s
         plan->network = *job->network;
     struct plan_device_type *type = &plan->types[0];
     type->name = arena_string(&plan->arena, job->device->name);
-    type->nodes = (devices + job->devices_per_node - 1) / job->devices_per_node;
-    type->per_node = job->devices_per_node;
-    type->memory = job->device->memory;
+    type->nodes = (struct equal_nodes){(devices + job->devices_per_node - 1) / job->devices_per_node,
+                                       job->devices_per_node, job->device->memory};
     /* as plan_link_latency has it */
     const struct cost_link *inside = job->devices_per_node > 1 ? job->inside : job->across,
                            *across = job->across;
@@ -304,7 +303,7 @@ static void count_blocks(const struct plan_pipeline *pipeline, int stages, int *
     for (int s = 0; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
         blocks[s % stages] +=
-            stage->last_layer - stage->first_layer + 1 - (s == 0) - (s == pipeline->stage_count - 1);
+            stage->layers.last - stage->layers.first + 1 - (s == 0) - (s == pipeline->stage_count - 1);
     }
 }
 
@@ -316,10 +315,10 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
     int *blocks = ARENA_ARRAY(&plan->arena, (size_t)pipeline->stage_count + 1, int);
     if (!blocks)
         return error_memory(err);
-    if (pipeline->stages[pipeline->stage_count - 1].last_layer != total + 1) {
+    if (pipeline->stages[pipeline->stage_count - 1].layers.last != total + 1) {
         char why[160];
         snprintf(why, sizeof why, "it has %d layers, '%.60s' has %d with embedding and head",
-                 pipeline->stages[pipeline->stage_count - 1].last_layer + 1, job->model->name, total + 2);
+                 pipeline->stages[pipeline->stage_count - 1].layers.last + 1, job->model->name, total + 2);
         return no_job(plan, err, why);
     }
     int stages = job_depth(job);
@@ -331,7 +330,7 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
     job->stage_blocks = even ? NULL : blocks;
     for (int s = 0, layer = 1; s < pipeline->stage_count; s++) {
         layer += job_chunk_blocks(job, s);
-        if (pipeline->stages[s].last_layer + 1 != layer + (s == pipeline->stage_count - 1))
+        if (pipeline->stages[s].layers.last + 1 != layer + (s == pipeline->stage_count - 1))
             return no_job(plan, err, "its chunks are more uneven than software makes them");
     }
     return true;

@@ -456,35 +456,14 @@ static bool counts(const struct job_rule *rule, const struct job *job)
 
 void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t value)
 {
-    int small = value > INT32_MAX ? INT32_MAX : (int)value;
-    switch (dimension) {
-    case JOB_TENSOR:
-        job->degrees.tensor = small;
-        break;
-    case JOB_PIPELINE:
-        job->degrees.pipeline = small;
-        break;
-    case JOB_DATA:
-        job->degrees.data = small;
-        break;
-    case JOB_CONTEXT:
-        job->degrees.context = small;
-        break;
-    case JOB_EXPERT:
-        job->degrees.expert = small;
-        break;
-    case JOB_MICROBATCH:
+    struct degrees *degrees = &job->degrees;
+    int *const places[] = {&degrees->tensor,  &degrees->pipeline, &degrees->data,
+                           &degrees->context, &degrees->expert,   NULL,
+                           &job->chunks,      &job->sharding};
+    if (dimension == JOB_MICROBATCH)
         job->microbatch = value;
-        break;
-    case JOB_CHUNKS:
-        job->chunks = small;
-        break;
-    case JOB_SHARDING:
-        job->sharding = small;
-        break;
-    default:
-        break;
-    }
+    else if (dimension <= JOB_SHARDING)
+        *places[dimension] = value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
 /* A job of which nothing is decided but a dimension. */

@@ -149,7 +149,7 @@ double job_makespan(const struct job *job, const struct job_layers *layers)
         costs[s] = cost_of(job, layers, s % depth);
     if (costs && schedule_make(schedule, &shape, &order, &err) &&
         timing_of_order(&order, &options, false, &timing, &err))
-        seconds = timing.makespan;
+        seconds = timing.extent.makespan;
     timing_release(&timing);
     pass_order_release(&order);
     free(costs);

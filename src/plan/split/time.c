@@ -193,7 +193,8 @@ static double project_seconds(const struct job *job, const struct job_exchange *
     int64_t hidden = job->model->hidden;
     double ways = job->technique.optimizer == OPTIMIZER_GALORE ? 2.0 : 1.0;
     double matrices = held->low.numbers / ((double)hidden * (double)hidden);
-    return ways * matrices * gemm_time(job->device, job->type, 1, hidden, rank, hidden).seconds;
+    return ways * matrices *
+           gemm_time(job->device, job->type, (struct product_size){1, hidden, rank, hidden}).seconds;
 }
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)

@@ -268,8 +268,8 @@ bool plan_add_transfers_of_job(struct plan *plan, const struct job *job, const s
         struct plan_stage *stage = &pipeline->stages[chunk];
         struct transfer_writer to = {plan, stage, job, true};
         const struct job_part part = {
-            .first = chunk == 0 ? 0 : stage->first_layer - 1,
-            .last = chunk == count - 1 ? stage->last_layer - 1 : stage->last_layer,
+            .first = chunk == 0 ? 0 : stage->layers.first - 1,
+            .last = chunk == count - 1 ? stage->layers.last - 1 : stage->layers.last,
             .embedding = chunk == 0,
             .head = chunk == count - 1,
         };

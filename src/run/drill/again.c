@@ -48,7 +48,7 @@ bool drill_first_state(struct elastic_state *state, const struct drill_options *
     int kinds[ELASTIC_MAX_KINDS];
     struct elastic_set set;
     for (int k = 0; k < options->kit->kind_count; k++)
-        kinds[k] = options->kit->kinds[k].nodes;
+        kinds[k] = options->kit->kinds[k].nodes.count;
     if (!elastic_instances(&set, options->kit, kinds, options->faults, err))
         return false;
     bool ok = elastic_state_start(state, options->kit, &set, err);

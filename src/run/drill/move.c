@@ -149,7 +149,7 @@ void drill_move(struct drill_rank *rank)
                      rank->err->text);
         return;
     }
-    if (way.checkpoint) {
+    if (way.outcome.checkpoint) {
         char text[300];
         snprintf(text, sizeof text,
                  "%d nodes are lost: %.200s; a checkpoint of iteration %d or before is needed",
@@ -161,8 +161,8 @@ void drill_move(struct drill_rank *rank)
     double share = rank->options->time_share;
     int events = rank->outcome.event_count;
     if (events > 0 && rank->tries == 1)
-        rank->outcome.events[events - 1].simulated = (way.seconds + way.iteration) * share;
-    rank->copies_due = clock_now() + way.seconds * share;
+        rank->outcome.events[events - 1].simulated = (way.outcome.seconds + way.outcome.iteration) * share;
+    rank->copies_due = clock_now() + way.outcome.seconds * share;
     rank->phase = PHASE_COPIES;
     bool ok = copy_all(rank, &way);
     rank->next = way.after;

@@ -34,7 +34,7 @@ static bool prepare(struct contest *contest, struct error *err)
 {
     const struct pass_order *order = contest->order;
     size_t stages = (size_t)order->stages;
-    contest->makespan = contest->span = INFINITY;
+    contest->extent.makespan = contest->extent.span = INFINITY;
     contest->memory = calloc((size_t)order->devices, sizeof *contest->memory);
     contest->costs = malloc(stages * sizeof *contest->costs);
     if (contest->memory == NULL || contest->costs == NULL)
@@ -56,10 +56,9 @@ static bool enter(struct contest *contest, struct pass_order *order, struct erro
     if (timed && order == contest->order)
         limit(contest, &timing);
     if (timed && fits(contest, &timing) &&
-        (timing.makespan < contest->makespan ||
-         (timing.makespan <= contest->makespan && timing.span < contest->span))) {
-        contest->makespan = timing.makespan;
-        contest->span = timing.span;
+        (timing.extent.makespan < contest->extent.makespan ||
+         (timing.extent.makespan <= contest->extent.makespan && timing.extent.span < contest->extent.span))) {
+        contest->extent = timing.extent;
         if (order != contest->order) {
             struct pass_order loser = contest->best;
             contest->best = *order;
@@ -101,7 +100,7 @@ static bool try_all(struct contest *contest, bool complete, struct error *err)
                                        .split = contest->split};
             if (!try_rules(contest, &rules, err))
                 return false;
-            if (passes > VAST && contest->makespan < INFINITY)
+            if (passes > VAST && contest->extent.makespan < INFINITY)
                 return true;
         }
     }
@@ -116,7 +115,7 @@ bool contest_run(struct contest *contest, struct error *err)
     else if (run)
         limit(contest, NULL);
     run = run && try_all(contest, complete, err);
-    if (run && isinf(contest->makespan))
+    if (run && isinf(contest->extent.makespan))
         run = error_set(err, ERROR_INFEASIBLE,
                         "no order of this schedule fits into a memory of %g for activations",
                         contest->shape->memory);

@@ -12,10 +12,10 @@ struct contest {
     double memory_of;         /* micro-batches at all stages of a device for which it has memory */
     /* the rest is contest_run's */
     struct timing_options options;
-    struct pass_cost *costs; /* equal ones, of a shape without times */
-    double *memory;          /* of each device */
-    struct pass_order best;  /* without devices while the first order is the best */
-    double makespan, span;   /* of the best; infinite while there is none */
+    struct pass_cost *costs;    /* equal ones, of a shape without times */
+    double *memory;             /* of each device */
+    struct pass_order best;     /* without devices while the first order is the best */
+    struct order_extent extent; /* of the best; infinite while there is none */
 };
 
 /* Replaces contest->order by the fastest order of all rules of fill.h and itself. Each device has the memory of the shape, else

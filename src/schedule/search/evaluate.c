@@ -111,16 +111,16 @@ bool evaluate_starts(struct evaluation *evaluation, const uint32_t *sequence)
     evaluation->evaluated += (int64_t)problem->passes;
     if (sorted < problem->passes)
         return false;
-    evaluation->makespan = evaluation->span = evaluation->length = 0.0;
+    evaluation->extent.makespan = evaluation->extent.span = evaluation->length = 0.0;
     for (int device = 0; device < problem->devices; device++) {
         double end = evaluation->end[device];
-        evaluation->makespan = search_max(evaluation->makespan, end);
-        evaluation->span = search_max(evaluation->span, end - evaluation->begin[device]);
+        evaluation->extent.makespan = search_max(evaluation->extent.makespan, end);
+        evaluation->extent.span = search_max(evaluation->extent.span, end - evaluation->begin[device]);
         evaluation->length = search_max(evaluation->length, end - evaluation_due(evaluation, device));
     }
     bool makespan = evaluation->objective == SEARCH_MAKESPAN;
-    evaluation->value = makespan ? evaluation->makespan : evaluation->span;
-    evaluation->secondary = makespan ? evaluation->span : evaluation->makespan;
+    evaluation->value = makespan ? evaluation->extent.makespan : evaluation->extent.span;
+    evaluation->secondary = makespan ? evaluation->extent.span : evaluation->extent.makespan;
     if (evaluation->due.end < HUGE_VAL && evaluation->due.span < HUGE_VAL) {
         double kept = makespan ? evaluation->due.end : evaluation->due.span;
         evaluation->value = evaluation->value > kept + problem->hair ? HUGE_VAL : evaluation->secondary;
@@ -132,9 +132,9 @@ bool evaluate_starts(struct evaluation *evaluation, const uint32_t *sequence)
 void evaluation_keep(struct evaluation *evaluation, double bound)
 {
     if (evaluation->objective == SEARCH_MAKESPAN)
-        evaluation->due = (struct due){.end = evaluation->makespan, .span = bound};
+        evaluation->due = (struct due){.end = evaluation->extent.makespan, .span = bound};
     else
-        evaluation->due = (struct due){.end = bound, .span = evaluation->span};
+        evaluation->due = (struct due){.end = bound, .span = evaluation->extent.span};
 }
 
 void evaluate_tails(struct evaluation *evaluation, const uint32_t *sequence)

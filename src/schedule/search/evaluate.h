@@ -28,7 +28,7 @@ struct evaluation {
     uint32_t *place;      /* of each pass in the sequence */
     uint32_t *sorted;     /* passes, each behind those that it waits for */
     double *begin, *end;  /* of each device */
-    double makespan, span;
+    struct order_extent extent;
     double length;
     double
         value; /* of the objective; where two are due: of the second one, HUGE_VAL if the first is missed */

@@ -142,10 +142,10 @@ static double improve_other_of(struct search_work *work, double value, int64_t e
     bool makespan = work->search->objective == SEARCH_MAKESPAN;
     if (!evaluate_starts(evaluation, work->sequence))
         return HUGE_VAL;
-    if ((makespan ? evaluation->makespan : evaluation->span) > value + work->problem.hair)
+    if ((makespan ? evaluation->extent.makespan : evaluation->extent.span) > value + work->problem.hair)
         return HUGE_VAL;
     evaluation_keep(evaluation, work->target);
-    work->value = makespan ? evaluation->span : evaluation->makespan;
+    work->value = makespan ? evaluation->extent.span : evaluation->extent.makespan;
     improve(work, evaluation->evaluated + effort, OTHER_ROUNDS);
     return work->value;
 }
@@ -239,20 +239,18 @@ static bool write_found(struct search_work *work, struct order_found *found, str
     const struct order_search *search = work->search;
     if (!evaluate_starts(&work->evaluation, work->sequence))
         return error_set(err, ERROR_FAILED, "the passes of the order that was found wait for each other");
-    found->makespan = work->evaluation.makespan;
-    found->span = work->evaluation.span;
+    found->extent = work->evaluation.extent;
     if (!order_of_sequence(&work->problem, work->sequence, &found->order, err))
         return false;
     if (!knows_times(search)) {
         struct timing timing;
         bool timed = timing_of_order(&found->order, search->timing, false, &timing, err);
-        found->makespan = timing.makespan;
-        found->span = timing.span;
+        found->extent = timing.extent;
         timing_release(&timing);
         if (!timed)
             return false;
     }
-    double value = search->objective == SEARCH_MAKESPAN ? found->makespan : found->span;
+    double value = search->objective == SEARCH_MAKESPAN ? found->extent.makespan : found->extent.span;
     found->bound = fmin(work->target, value);
     found->gap = value > 0.0 ? 1.0 - found->bound / value : 0.0;
     return true;
@@ -308,7 +306,7 @@ static bool run(struct search_work *work, const struct order_search *search, str
 bool order_search(const struct order_search *search, struct order_found *found, struct error *err)
 {
     struct search_work work = {.search = search};
-    *found = (struct order_found){.makespan = 0.0};
+    *found = (struct order_found){.extent.makespan = 0.0};
     bool ok = run(&work, search, found, err);
     free(work.sequence);
     free(work.trial);
@@ -323,5 +321,5 @@ bool order_search(const struct order_search *search, struct order_found *found, 
 void order_found_release(struct order_found *found)
 {
     pass_order_release(&found->order);
-    *found = (struct order_found){.makespan = 0.0};
+    *found = (struct order_found){.extent.makespan = 0.0};
 }

@@ -41,7 +41,7 @@ struct order_search {
 
 struct order_found {
     struct pass_order order;
-    double makespan, span;
+    struct order_extent extent;
     double bound; /* no order has a smaller objective */
     double gap;   /* (objective - bound) / objective */
 };

@@ -303,8 +303,7 @@ static void price_pipeline(const struct plan *plan, struct play_pipeline *pipeli
         const struct plan_stage *stage = &pipeline->from->stages[d];
         pipeline->devices[d] = (struct play_device){
             .type = stage->type,
-            .first_layer = stage->first_layer,
-            .last_layer = stage->last_layer,
+            .layers = stage->layers,
             .members = (int64_t)plan_stage_devices(stage) * pipeline->from->copies,
             .gradients_link = -1,
         };
@@ -411,9 +410,9 @@ static double room_for_activations(const struct plan *plan, const struct play_pi
     for (int d = 0; d < pipeline->order.devices; d++) {
         const struct play_device *device = &pipeline->devices[d];
         const struct sim_memory *state = &device->state;
-        double left = (double)plan->types[device->type].memory - state->parameters - state->gradients -
+        double left = (double)plan->types[device->type].nodes.memory - state->parameters - state->gradients -
                       state->optimizer - state->working;
-        if (plan->types[device->type].memory > 0 && left > 0.0 && (room <= 0.0 || left < room))
+        if (plan->types[device->type].nodes.memory > 0 && left > 0.0 && (room <= 0.0 || left < room))
             room = left;
     }
     return room;

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_SIM_PLAY_MODEL_H
 #define REHEARSE_SIM_PLAY_MODEL_H
 
+#include "devices/degrees.h"
 #include "schedule/schedule.h"
 #include "sim/play.h"
 
@@ -23,7 +24,7 @@ struct play_stage {
 /* A device of a pipeline, which holds one or several stages. */
 struct play_device {
     int type;
-    int first_layer, last_layer; /* of its first stage; others are asked by stage */
+    struct layer_range layers; /* of its first stage; others are asked by stage */
     int64_t members;
     double gradients; /* exposed seconds of their exchange, after the last pass */
     int gradients_link;

@@ -49,7 +49,7 @@ static void set_ready(struct after *after)
             int next = d;
             double end = after->timings[p].devices[d].end;
             for (const struct plan_stage *s; (s = next_stage(pipeline, &next)) != NULL;)
-                for (int l = s->first_layer; l <= s->last_layer && l < after->layers; l++)
+                for (int l = s->layers.first; l <= s->layers.last && l < after->layers; l++)
                     after->ready[l] = fmax(after->ready[l], end);
         }
     }
@@ -61,7 +61,7 @@ static double ready_of(const struct after *after, int p, int d)
     double ready = after->timings[p].devices[d].end;
     int next = d;
     for (const struct plan_stage *s; (s = next_stage(pipeline, &next)) != NULL;)
-        for (int l = s->first_layer; l <= s->last_layer && l < after->layers; l++)
+        for (int l = s->layers.first; l <= s->layers.last && l < after->layers; l++)
             ready = fmax(ready, after->ready[l]);
     return ready;
 }
@@ -97,7 +97,7 @@ static int count_layers(const struct plan *plan)
     int layers = 0;
     for (int p = 0; p < plan->pipeline_count; p++)
         layers =
-            (int)fmax(layers, plan->pipelines[p].stages[plan->pipelines[p].stage_count - 1].last_layer + 1);
+            (int)fmax(layers, plan->pipelines[p].stages[plan->pipelines[p].stage_count - 1].layers.last + 1);
     return layers;
 }
 

@@ -83,7 +83,7 @@ static void print_memory(const struct sim_result *result, const struct plan *pla
         return;
     const struct sim_device *device = &result->devices[result->fullest];
     const struct sim_memory *peak = &device->peak;
-    int64_t limit = plan->types[device->type].memory;
+    int64_t limit = plan->types[device->type].nodes.memory;
     text_format(out, "\nfullest device: place %d of pipeline %d (%s), %s", device->place, device->pipeline,
                 stage_type(result, plan, result->fullest), unit_text(&texts, peak->total, UNIT_BYTES));
     if (limit > 0)

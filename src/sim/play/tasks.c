@@ -33,7 +33,7 @@ static bool seat_all(struct made_tasks *made, struct error *err)
         made->seats[d] = (struct sim_seat){layout->at[d].pipeline, layout->at[d].copy, layout->at[d].place,
                                            layout->at[d].index, -1};
     for (int t = 0; t < plan->type_count; t++)
-        made->shown.node_count += plan->types[t].nodes > 0 ? plan->types[t].nodes : 0;
+        made->shown.node_count += plan->types[t].nodes.count > 0 ? plan->types[t].nodes.count : 0;
     for (int p = 0; p < made->model.pipeline_count; p++)
         for (int place = 0; place < made->model.pipelines[p].order.devices; place++)
             layout_visit_seats(layout, p, place, seat_device, made);
@@ -115,7 +115,7 @@ bool sim_task_kernels(const struct sim_tasks *tasks, int device, uint32_t templa
     const struct play_stage *stage = &pipeline->stages[number];
     bool known = stage->alone && from->stage[1] < 0 && layer >= 0; /* pairs cut layers */
     kernels->stage = &pipeline->from->stages[stage->of];
-    kernels->layer = known ? kernels->stage->first_layer + layer : -1;
+    kernels->layer = known ? kernels->stage->layers.first + layer : -1;
     return true;
 }
 

@@ -60,7 +60,7 @@ static int writer_layers(const struct template_writer *to)
 {
     const struct play_stage *stage = &to->pipeline->stages[to->stage];
     const struct plan_stage *from = &to->pipeline->from->stages[stage->of];
-    int layers = (int)lround((from->last_layer - from->first_layer + 1) * fmin(stage->share, 1.0));
+    int layers = (int)lround((from->layers.last - from->layers.first + 1) * fmin(stage->share, 1.0));
     return layers > 0 ? layers : 1;
 }
 

@@ -106,10 +106,10 @@ static bool make_fabric(struct loom *loom)
     *fabric = (struct fabric){.groups = groups, .levels = levels, .level_count = plan->network.level_count};
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        if (type->nodes > 0 && type->per_node > 0)
+        if (type->nodes.count > 0 && type->nodes.devices > 0)
             groups[fabric->group_count++] = (struct fabric_group){
-                .nodes = type->nodes,
-                .devices_per_node = type->per_node,
+                .nodes = type->nodes.count,
+                .devices_per_node = type->nodes.devices,
                 .devices_per_card = type->across >= 0 && plan->links[type->across].shared_by > 1
                                         ? plan->links[type->across].shared_by
                                         : 1,

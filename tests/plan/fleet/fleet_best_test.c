@@ -41,9 +41,9 @@ static void make_question(struct fleet_question *question, uint64_t seed)
             .calibration = tables_calibration(NULL, device),
             .inside = tables_link(NULL, device->link),
             .across = tables_link(NULL, random_one_in(&source, 2) ? "ib-100g" : "ethernet-25g"),
-            .nodes = random_range(&source, 1, 2),
-            .devices_per_node = 1 << random_range(&source, 0, 1),
-            .memory = device->memory,
+            .nodes.count = random_range(&source, 1, 2),
+            .nodes.devices = 1 << random_range(&source, 0, 1),
+            .nodes.memory = device->memory,
         };
     }
 }
@@ -74,7 +74,7 @@ static double plan_alone(const struct fleet_question *question, int group)
     struct error err;
     job_set_group(&alone.job, g);
     alone.job.type = model_type(g->type, question->precision);
-    alone.job.devices = g->nodes * g->devices_per_node;
+    alone.job.devices = g->nodes.count * g->nodes.devices;
     if (!job_search(&search, &alone, &(struct job_search_options){.top = 1}, &err))
         return INFINITY;
     double seconds = search.plans[0].time.seconds;
@@ -98,8 +98,8 @@ static void no_group_makes_a_plan_slower(void **state)
             least = fmin(least, alone);
             if (seconds > alone || bound > alone)
                 fail_msg("case %d: %.17g, bound %.17g, group %d alone %.17g", i, seconds, bound, g, alone);
-            part.groups[g].nodes--;
-            if (part.groups[g].nodes == 0)
+            part.groups[g].nodes.count--;
+            if (part.groups[g].nodes.count == 0)
                 part.groups[g] = part.groups[--part.group_count];
             if (part.group_count < 2)
                 continue;
@@ -128,16 +128,16 @@ static void better_types_never_take_longer(void **state)
             if (!fleet_may_lend(&question, b, 1 - b))
                 continue;
             double seconds = plan(&question, &bound);
-            for (int nodes = 1; nodes <= question.groups[b].nodes; nodes++, lent++) {
+            for (int nodes = 1; nodes <= question.groups[b].nodes.count; nodes++, lent++) {
                 struct fleet_question lesser = question;
                 struct fleet_lending some = {{{0}}};
-                some.devices[b][1 - b] = nodes * question.groups[b].devices_per_node;
+                some.devices[b][1 - b] = nodes * question.groups[b].nodes.devices;
                 fleet_lend(&lesser, &some);
-                assert_int_equal(lesser.group_count, nodes < question.groups[b].nodes ? 2 : 1);
+                assert_int_equal(lesser.group_count, nodes < question.groups[b].nodes.count ? 2 : 1);
                 double others = plan(&lesser, &unused);
                 if (seconds > others * (1.0 + 1e-9) || bound > others * (1.0 + 1e-9))
                     fail_msg("case %d: %.17g, bound %.17g, with %d of %d nodes as the lesser type %.17g",
-                             (int)i, seconds, bound, nodes, question.groups[b].nodes, others);
+                             (int)i, seconds, bound, nodes, question.groups[b].nodes.count, others);
             }
         }
     }
@@ -151,9 +151,7 @@ static struct cluster_group node_of(const char *name)
                                   .calibration = tables_calibration(NULL, device),
                                   .inside = tables_link(NULL, device->link),
                                   .across = tables_link(NULL, "ib-200g"),
-                                  .nodes = 1,
-                                  .devices_per_node = 8,
-                                  .memory = device->memory};
+                                  .nodes = {1, 8, device->memory}};
 }
 
 /* Shards over sixteen devices fit where those over eight of them do not. */
@@ -178,14 +176,14 @@ static void one_job_spans_a_better_type_and_a_lesser_one(void **state)
     assert_true(fleet_find_best(&best, &question, NULL, NULL, &err));
     assert_true(best.is_merged && fleet_best_question(&best, &question) == &best.merged);
     assert_int_equal(best.merged.group_count, 1);
-    assert_int_equal(best.merged.groups[0].nodes, 2);
+    assert_int_equal(best.merged.groups[0].nodes.count, 2);
     plan_init(&made);
     assert_true(plan_of_fleet_best(&made, &best, &question, &err));
     assert_string_equal(made.merged, "8 x a100-80gb used as a100-40gb");
     assert_non_null(strstr(made.proof_over, made.merged));
     plan_release(&made);
     fleet_best_release(&best);
-    question.groups[1].memory = question.groups[0].memory - 1;
+    question.groups[1].nodes.memory = question.groups[0].nodes.memory - 1;
     assert_false(fleet_may_lend(&question, 1, 0));
 }
 
@@ -208,20 +206,20 @@ static void a_part_of_a_better_group_is_lent(void **state)
     struct error err;
     double least = INFINITY, unused;
     for (int g = 0; g < 2; g++)
-        question.groups[g].devices_per_node = 2;
-    question.groups[0].nodes = 3;
+        question.groups[g].nodes.devices = 2;
+    question.groups[0].nodes.count = 3;
     struct cost_device small = *question.groups[0].type;
-    small.memory = question.groups[0].memory = INT64_C(20) << 30;
+    small.memory = question.groups[0].nodes.memory = INT64_C(20) << 30;
     question.groups[0].type = &small;
-    question.groups[1].nodes = 4;
+    question.groups[1].nodes.count = 4;
     question.ranges[JOB_SHARDING] = (struct job_range){3, 3, true};
     assert_true(fleet_find_best(&best, &question, NULL, NULL, &err));
     assert_true(best.is_merged && best.jobs);
     int lent = best.lent.devices[1][0];
     assert_true(lent > 0 && lent < 8 && lent % 2 == 0);
     assert_int_equal(best.merged.group_count, 2);
-    assert_int_equal(best.merged.groups[0].nodes, 3 + lent / 2);
-    assert_int_equal(best.merged.groups[1].nodes, 4 - lent / 2);
+    assert_int_equal(best.merged.groups[0].nodes.count, 3 + lent / 2);
+    assert_int_equal(best.merged.groups[1].nodes.count, 4 - lent / 2);
     for (int nodes = 1; nodes <= 4; nodes++) {
         struct fleet_question lesser = question;
         struct fleet_lending some = {{{0}, {2 * nodes}}};
@@ -242,25 +240,25 @@ static void lending_moves_nodes(void **state)
     (void)state;
     struct fleet_question question = {
         .group_count = 3, .groups = {node_of("h100"), node_of("a100-40gb"), node_of("a100-80gb")}};
-    question.groups[1].devices_per_node = 2;
-    question.groups[2].nodes = 3;
+    question.groups[1].nodes.devices = 2;
+    question.groups[2].nodes.count = 3;
     struct fleet_question same = question;
     const struct fleet_lending some = {{{0, 6}, {0}, {0, 8}}};
     fleet_lend(&question, &some);
     assert_int_equal(question.group_count, 3);
-    assert_int_equal(question.groups[0].nodes, 1);
-    assert_int_equal(question.groups[0].devices_per_node, 2);
-    assert_int_equal(question.groups[1].nodes, 8);
-    assert_int_equal(question.groups[2].nodes, 2);
+    assert_int_equal(question.groups[0].nodes.count, 1);
+    assert_int_equal(question.groups[0].nodes.devices, 2);
+    assert_int_equal(question.groups[1].nodes.count, 8);
+    assert_int_equal(question.groups[2].nodes.count, 2);
     fleet_lend_for(&same, (const int[]){2, 16, 16});
     for (int g = 0; g < 3; g++) {
-        assert_int_equal(same.groups[g].nodes, question.groups[g].nodes);
-        assert_int_equal(same.groups[g].devices_per_node, question.groups[g].devices_per_node);
+        assert_int_equal(same.groups[g].nodes.count, question.groups[g].nodes.count);
+        assert_int_equal(same.groups[g].nodes.devices, question.groups[g].nodes.devices);
     }
     const struct fleet_lending all = {{{0}, {0}, {0, 16}}};
     fleet_lend(&question, &all);
     assert_int_equal(question.group_count, 2);
-    assert_int_equal(question.groups[1].nodes, 16);
+    assert_int_equal(question.groups[1].nodes.count, 16);
 }
 
 /* A plan of jobs, given back, takes as long: of several groups, and of one alone with copies of its shards. */
@@ -284,10 +282,10 @@ static void plans_of_jobs_score_as_they_were_found(void **state)
         if (!plan_check(&made, &err) || !mix_score(&again, &question, &made, same, &err))
             fail_msg("case %d: %s", (int)i, err.text);
         assert_int_equal(again.kind_count, mix.kind_count);
-        if (fabs(again.seconds / mix.seconds - 1.0) > 1e-12)
-            fail_msg("case %d: %.17g, then %.17g", (int)i, mix.seconds, again.seconds);
+        if (fabs(again.time.seconds / mix.time.seconds - 1.0) > 1e-12)
+            fail_msg("case %d: %.17g, then %.17g", (int)i, mix.time.seconds, again.time.seconds);
         several += mix.kind_count > 1;
-        copies += mix.kinds[0].job.technique.replicate > 1;
+        copies += mix.kinds[0].choice.job.technique.replicate > 1;
         plan_release(&made);
         mix_release(&mix);
     }

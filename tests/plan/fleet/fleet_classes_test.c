@@ -35,9 +35,9 @@ static void make_pair(struct small *small, int types, double after, double memor
         small->after[t][1] = after;
         p->options[t] = (struct fleet_option){.type = t,
                                               .tensor = 1,
-                                              .seconds = small->seconds[t],
-                                              .kept = small->kept[t],
-                                              .send = small->send[t]};
+                                              .sums.seconds = small->seconds[t],
+                                              .sums.kept = small->kept[t],
+                                              .sums.send = small->send[t]};
     }
 }
 

@@ -23,8 +23,8 @@ static void add_stages(struct given_case *c, int kind, const struct fleet_pipeli
     to->microbatches = microbatches;
     for (int s = 0; s < from->stage_count; s++) {
         const struct fleet_option *option = &c->small.problem.options[from->stages[s].option];
-        to->stages[s].first_layer = from->stages[s].first;
-        to->stages[s].last_layer = from->stages[s].last - 1;
+        to->stages[s].layers.first = from->stages[s].first;
+        to->stages[s].layers.last = from->stages[s].last - 1;
         to->stages[s].type = option->type;
         to->stages[s].degrees.tensor = option->tensor;
     }
@@ -218,7 +218,7 @@ static void stages_that_no_option_runs_are_refused(void **state)
         &c, "pipelines[0].stages[0]: tensor parallel 3 does not divide the model, or the nodes of 'device'");
     stage->degrees.tensor = tensor;
     c.plan.path = "plan.json";
-    c.plan.pipelines[0].stages[last].last_layer++;
+    c.plan.pipelines[0].stages[last].layers.last++;
     is_refused(&c, "plan.json: pipelines[0].stages[");
     char message[160];
     snprintf(message, sizeof message, "stages[%d]: ends with layer %d, the last layer of the model is %d",

@@ -51,7 +51,7 @@ static void cuts_have_the_minimum_cycle(void **state)
     assert_true(found > 0 && none > 0);
 }
 
-static const double seconds_fast[] = {0, 1, 2, 3, 4}, seconds_slow[] = {0, 10, 20, 30, 40}, nothing[5] = {0};
+static double seconds_fast[] = {0, 1, 2, 3, 4}, seconds_slow[] = {0, 10, 20, 30, 40}, nothing[5] = {0};
 
 static struct fleet_problem two_types(void)
 {
@@ -61,13 +61,13 @@ static struct fleet_problem two_types(void)
     for (int o = 0; o < 2; o++)
         problem.options[o] = (struct fleet_option){.type = o,
                                                    .tensor = 1,
-                                                   .seconds = o == 0 ? seconds_fast : seconds_slow,
-                                                   .kept = nothing,
-                                                   .held = nothing,
-                                                   .after = nothing,
-                                                   .forward = nothing,
-                                                   .updated = nothing,
-                                                   .send = nothing};
+                                                   .sums.seconds = o == 0 ? seconds_fast : seconds_slow,
+                                                   .sums.kept = nothing,
+                                                   .sums.held = nothing,
+                                                   .sums.after = nothing,
+                                                   .sums.forward = nothing,
+                                                   .sums.updated = nothing,
+                                                   .sums.send = nothing};
     return problem;
 }
 
@@ -93,8 +93,10 @@ static void a_plan_with_an_idle_device_is_priced(void **state)
 
 static struct fleet_rival rival(double seconds, int devices, int64_t microbatch)
 {
-    return (struct fleet_rival){
-        .seconds = seconds, .devices = {devices}, .microbatch = microbatch, .recompute = "none"};
+    return (struct fleet_rival){.plan.iteration_time = seconds,
+                                .devices = {devices},
+                                .plan.microbatch = microbatch,
+                                .plan.recompute = "none"};
 }
 
 static void rivals_are_the_fastest_of_each_kind(void **state)
@@ -106,16 +108,16 @@ static void rivals_are_the_fastest_of_each_kind(void **state)
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         fleet_rivals_add(&rivals, &added[i]);
     assert_int_equal(rivals.count, 3);
-    assert_true(rivals.items[0].seconds == 1.0 && rivals.items[1].seconds == 2.0 &&
-                rivals.items[2].seconds == 2.5);
+    assert_true(rivals.items[0].plan.iteration_time == 1.0 && rivals.items[1].plan.iteration_time == 2.0 &&
+                rivals.items[2].plan.iteration_time == 2.5);
     for (int i = 0; i < 2 * FLEET_MAX_RIVALS; i++) { /* the slowest make room */
         struct fleet_rival more = rival(0.5 + i, 8, 10 + i);
         fleet_rivals_add(&rivals, &more);
     }
     assert_int_equal(rivals.count, FLEET_MAX_RIVALS);
     for (int i = 1; i < rivals.count; i++)
-        assert_true(rivals.items[i - 1].seconds <= rivals.items[i].seconds);
-    assert_true(rivals.items[0].seconds == 0.5 && rivals.items[1].seconds == 1.0);
+        assert_true(rivals.items[i - 1].plan.iteration_time <= rivals.items[i].plan.iteration_time);
+    assert_true(rivals.items[0].plan.iteration_time == 0.5 && rivals.items[1].plan.iteration_time == 1.0);
 }
 
 int main(void)

@@ -38,9 +38,7 @@ static void add_group(struct fleet_question *question, const char *name, int nod
         .calibration = tables_calibration(NULL, device),
         .inside = tables_link(NULL, device->link),
         .across = tables_link(NULL, "ib-400g"),
-        .nodes = nodes,
-        .devices_per_node = per_node,
-        .memory = memory > 0.0 ? (int64_t)memory : device->memory,
+        .nodes = {nodes, per_node, memory > 0.0 ? (int64_t)memory : device->memory},
     };
 }
 
@@ -155,12 +153,12 @@ static void groups_of_one_device_exchange_as_one_job(void **state)
         add_group(&question, "a100-80gb", 1, 2, 0);
         question.groups[0].across = question.groups[1].across = &slow;
         struct error err;
-        struct plan_stage stages[2] = {{.last_layer = 5,
+        struct plan_stage stages[2] = {{.layers.last = 5,
                                         .degrees.tensor = 1,
                                         .degrees.context = 1,
                                         .degrees.expert = 1,
                                         .degrees.data = 1},
-                                       {.last_layer = 5,
+                                       {.layers.last = 5,
                                         .type = 1,
                                         .degrees.tensor = 1,
                                         .degrees.context = 1,
@@ -224,17 +222,17 @@ static void forward_passes_are_a_part_of_all_seconds(void **state)
     const struct fleet_option *option = &answer.problem.options[0];
     double slower = 1.0 + job.calibration->jitter, forward = 0.0;
     assert_int_equal(answer.problem.layer_count, 6);
-    assert_true(option->forward[0] == 0.0 && option->updated[0] == 0.0);
+    assert_true(option->sums.forward[0] == 0.0 && option->sums.updated[0] == 0.0);
     for (int l = 0; l < 6; l++) {
         struct job_layer block = job_stage(&job, &layers, 1, l > 0 ? l - 1 : 0, l > 0 ? l : 1);
         const struct job_layer *layer = l == 0 ? &layers.embedding : l == 5 ? &layers.head : &block;
         forward += (layer->pass.forward + 0.5 * layer->pass.tensor) * slower;
-        expect_near(option->forward[l + 1], forward, 1e-9);
-        assert_true(option->forward[l + 1] < option->seconds[l + 1]);
+        expect_near(option->sums.forward[l + 1], forward, 1e-9);
+        assert_true(option->sums.forward[l + 1] < option->sums.seconds[l + 1]);
         double parameters = layer->parameters + layer->experts;
         double rate = JOB_STREAM_RATE * job.device->bandwidth * answer.pipelines; /* states are sharded */
-        expect_near(option->updated[l + 1] - option->updated[l], parameters * job.software->optimizer / rate,
-                    1e-6);
+        expect_near(option->sums.updated[l + 1] - option->sums.updated[l],
+                    parameters * job.software->optimizer / rate, 1e-6);
     }
     fleet_answer_release(&answer);
 }
@@ -251,12 +249,12 @@ static void pipelines_hold_what_their_stages_do(void **state)
     add_group(&question, "a100-80gb", 1, 1, 0);
     plan(&answer, &question);
     double whole = fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1);
-    double runtime = question.job.software->runtime_share * (double)question.groups[0].memory;
+    double runtime = question.job.software->runtime_share * (double)question.groups[0].nodes.memory;
     fleet_answer_release(&answer);
 
     question.group_count = 0;
     add_group(&question, "a100-80gb", 2, 1, (double)tables_device(NULL, "a100-80gb")->memory);
-    question.headroom = 1.0 - 0.7 * whole / (double)question.groups[0].memory;
+    question.headroom = 1.0 - 0.7 * whole / (double)question.groups[0].nodes.memory;
     plan(&answer, &question);
     const struct fleet_pipeline *pipeline = &answer.plan.pipelines[0];
     assert_int_equal(answer.pipelines, 1);
@@ -536,16 +534,16 @@ static void threads_change_nothing(void **state)
 static void clusters_have_as_many_groups_as_a_fleet_has_types(void **state)
 {
     (void)state;
-    struct cluster_group groups[FLEET_MAX_TYPES + 1] = {{.nodes = 0}};
+    struct cluster_group groups[FLEET_MAX_TYPES + 1] = {{.nodes.count = 0}};
     struct cluster cluster = {.path = "many.yaml", .group_count = FLEET_MAX_TYPES, .groups = groups};
     struct fleet_question question = {.group_count = 0};
     struct error err;
     for (int g = 0; g <= FLEET_MAX_TYPES; g++)
-        groups[g].nodes = g + 1;
+        groups[g].nodes.count = g + 1;
     assert_true(fleet_take_cluster(&question, &cluster, &err));
     assert_int_equal(question.group_count, FLEET_MAX_TYPES);
     for (int g = 0; g < FLEET_MAX_TYPES; g++)
-        assert_int_equal(question.groups[g].nodes, g + 1);
+        assert_int_equal(question.groups[g].nodes.count, g + 1);
     cluster.group_count++;
     assert_false(fleet_take_cluster(&question, &cluster, &err));
     assert_int_equal(err.kind, ERROR_INPUT);

@@ -41,9 +41,9 @@ static void make_question(struct fleet_question *question, uint64_t seed)
             .calibration = tables_calibration(NULL, device),
             .inside = tables_link(NULL, device->link),
             .across = tables_link(NULL, random_one_in(&source, 2) ? "nvlink4" : "ib-400g"),
-            .nodes = random_range(&source, 1, 2),
-            .devices_per_node = 1 << random_range(&source, 0, 1),
-            .memory = small ? (int64_t)(2e9 + 5e9 * random_unit(&source)) : device->memory,
+            .nodes.count = random_range(&source, 1, 2),
+            .nodes.devices = 1 << random_range(&source, 0, 1),
+            .nodes.memory = small ? (int64_t)(2e9 + 5e9 * random_unit(&source)) : device->memory,
         };
     }
 }
@@ -58,12 +58,12 @@ static void add(struct jobs *jobs, const struct job_choice *choice, int group)
 {
     struct mix_kind *kind = &jobs->all[jobs->count];
     assert_true(jobs->count < MAX_JOBS);
-    *kind = (struct mix_kind){.group = group, .job = choice->job, .memory = choice->memory};
+    *kind = (struct mix_kind){.group = group, .choice = *choice};
     if (choice->job.stage_blocks) {
         assert_true(choice->job.degrees.pipeline <= 16);
         memcpy(jobs->blocks[jobs->count], choice->job.stage_blocks,
                (size_t)choice->job.degrees.pipeline * sizeof(int));
-        kind->job.stage_blocks = jobs->blocks[jobs->count];
+        kind->choice.job.stage_blocks = jobs->blocks[jobs->count];
     }
     jobs->count++;
 }
@@ -81,7 +81,7 @@ static void list_part(struct jobs *jobs, const struct fleet_question *question, 
     struct job_question asked = {.job = question->job, .headroom = question->headroom};
     job_set_group(&asked.job, group);
     asked.job.type = model_type(group->type, question->precision);
-    asked.job.devices = group->nodes * group->devices_per_node;
+    asked.job.devices = group->nodes.count * group->nodes.devices;
     asked.job.batch = part;
     fix(&asked, JOB_TECHNIQUE + TECHNIQUE_REPLICATE, 0);
     fix(&asked, JOB_TECHNIQUE + TECHNIQUE_RESHARD, 0);
@@ -124,10 +124,10 @@ static double best_pair(const struct fleet_question *question)
         for (int i = 0; i < jobs[0].count; i++)
             for (int k = 0; k < jobs[1].count; k++) {
                 struct mix_answer mix = {.kind_count = 2, .kinds = {jobs[0].all[i], jobs[1].all[k]}};
-                if (!agree(&mix.kinds[0].job, &mix.kinds[1].job))
+                if (!agree(&mix.kinds[0].choice.job, &mix.kinds[1].choice.job))
                     continue;
                 mix_price(&mix, question);
-                best = fmin(best, mix.seconds);
+                best = fmin(best, mix.time.seconds);
             }
     }
     return best;
@@ -145,7 +145,7 @@ static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
         make_question(&question, (uint64_t)i + 1);
         double best = best_pair(&question);
         bool found = mix_plan(&mix, &question, INFINITY, NULL, &err);
-        double seconds = found ? mix.seconds : INFINITY, bound = mix.lower_bound;
+        double seconds = found ? mix.time.seconds : INFINITY, bound = mix.lower_bound;
         best = fmin(best, found ? fmin(mix.alone[0], mix.alone[1]) : INFINITY);
         if (bound > best * (1.0 + 1e-9))
             fail_msg("case %d: bound %.17g, but a pair takes %.17g", i, bound, best);

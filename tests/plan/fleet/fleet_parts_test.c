@@ -55,13 +55,11 @@ static void make_measured(struct measured *m, uint64_t seed)
     bool full = random_one_in(&source, 3);
     for (int g = 0; g < m->problem.group_count; g++) {
         int split = random_range(&source, 0, 2), nodes = random_range(&source, 1, 2);
-        m->groups[g] = (struct cluster_group){
-            .nodes = nodes, .devices_per_node = 1 << split, .intra_node = random_link(&source)};
+        m->groups[g] =
+            (struct cluster_group){.nodes = {nodes, 1 << split, 0}, .intra_node = random_link(&source)};
         m->problem.groups[g] = (struct plan_group){
-            .nodes = nodes,
-            .devices_per_node = 1 << split,
+            .nodes = {nodes, 1 << split, full ? random_range(&source, 6000, 40000) : 0},
             .splits = split + 1,
-            .memory = full ? random_range(&source, 6000, 40000) : 0,
             .forward = m->forward[g],
             .backward = m->backward[g],
             .allreduce = {NULL, m->reduce[g][1], m->reduce[g][2]},
@@ -95,13 +93,14 @@ static bool take_part(struct measured *part, const struct measured *whole, int i
     *part = *whole;
     part->problem.group_count = 0;
     for (int g = 0; g < whole->problem.group_count; g++) {
-        int max = whole->problem.groups[g].nodes + 1, nodes = index % max, at = part->problem.group_count;
+        int max = whole->problem.groups[g].nodes.count + 1, nodes = index % max,
+            at = part->problem.group_count;
         index /= max;
         if (nodes == 0)
             continue;
         part->problem.groups[at] = whole->problem.groups[g];
         part->groups[at] = whole->groups[g];
-        part->problem.groups[at].nodes = part->groups[at].nodes = nodes;
+        part->problem.groups[at].nodes.count = part->groups[at].nodes.count = nodes;
         part->problem.group_count++;
     }
     part->cluster.group_count = part->problem.group_count;
@@ -124,7 +123,7 @@ static void more_devices_are_never_worse(void **state)
         make_measured(&whole, (uint64_t)i + 1);
         double seconds = plan(&whole, &bound);
         for (int g = 0; g < whole.problem.group_count; g++)
-            parts *= whole.problem.groups[g].nodes + 1;
+            parts *= whole.problem.groups[g].nodes.count + 1;
         for (int p = 1; p < parts - 1; p++) {
             if (!take_part(&part, &whole, p))
                 continue;

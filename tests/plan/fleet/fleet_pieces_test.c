@@ -109,16 +109,16 @@ static void pipelines_are_scored_as_their_layers_add_up(void **state)
 static void stages_hold_the_micro_batches_behind_them(void **state)
 {
     (void)state;
-    static const double sums[] = {0, 1, 2, 3, 4}, kept[] = {0, 10, 20, 30, 40}, none[5] = {0};
+    static double sums[] = {0, 1, 2, 3, 4}, kept[] = {0, 10, 20, 30, 40}, none[5] = {0};
     struct fleet_problem problem = {.layer_count = 4, .type_count = 1, .option_count = 1, .microbatches = 2};
     struct fleet_pipeline pipeline = {.stage_count = 2,
                                       .stages = (struct fleet_stage[]){{0, 0, 2}, {0, 2, 4}}};
     problem.options[0] = (struct fleet_option){.tensor = 1,
-                                               .seconds = sums,
-                                               .kept = kept,
-                                               .held = sums,
-                                               .after = none,
-                                               .send = none,
+                                               .sums.seconds = sums,
+                                               .sums.kept = kept,
+                                               .sums.held = sums,
+                                               .sums.after = none,
+                                               .sums.send = none,
                                                .working = 5.0,
                                                .last_working = 7.0};
     problem.types[0].devices = 2;
@@ -235,7 +235,7 @@ static int list_cycles(const struct fleet_problem *p, double min, double deadlin
         double fastest = INFINITY;
         for (int o = 0; o < p->option_count; o++)
             if (fleet_offers(p, &p->options[o]))
-                fastest = fmin(fastest, p->options[o].seconds[l + 1] - p->options[o].seconds[l]);
+                fastest = fmin(fastest, p->options[o].sums.seconds[l + 1] - p->options[o].sums.seconds[l]);
         slowest = fmax(slowest, fastest);
     }
     for (int o = 0; o < p->option_count; o++)
@@ -420,7 +420,7 @@ static void pipelines_made_to_fit_do_the_most(void **state)
 static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
 {
     (void)state;
-    static const double fast[] = {0, 1}, slow[] = {0, 1.5}, none[2] = {0};
+    static double fast[] = {0, 1}, slow[] = {0, 1.5}, none[2] = {0};
     struct fleet_problem problem = {.layer_count = 1,
                                     .type_count = 2,
                                     .option_count = 2,
@@ -430,11 +430,11 @@ static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
     for (int t = 0; t < 2; t++)
         problem.options[t] = (struct fleet_option){.type = t,
                                                    .tensor = 1,
-                                                   .seconds = t ? slow : fast,
-                                                   .kept = none,
-                                                   .held = none,
-                                                   .after = none,
-                                                   .send = none};
+                                                   .sums.seconds = t ? slow : fast,
+                                                   .sums.kept = none,
+                                                   .sums.held = none,
+                                                   .sums.after = none,
+                                                   .sums.send = none};
     struct fleet_pricer *pricer = fleet_pricer_new(&problem);
     assert_non_null(pricer);
     static const struct {
@@ -473,8 +473,12 @@ static void whole_pipelines_are_chosen_for_a_deadline(void **state)
     struct error err;
     for (int l = 0; l <= LONG; l++)
         sums[l] = l;
-    problem.options[0] = (struct fleet_option){
-        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    problem.options[0] = (struct fleet_option){.tensor = 1,
+                                               .sums.seconds = sums,
+                                               .sums.kept = none,
+                                               .sums.held = sums,
+                                               .sums.after = none,
+                                               .sums.send = none};
     struct fleet_searcher s = {
         .problem = &problem, .after = INFINITY, .pricings_left = 60, .fits_left = 1e4, .limits = {DEVICES}};
     s.pricer = fleet_pricer_new(&problem);

@@ -38,10 +38,9 @@ static void make_measured(struct measured *m, int groups, int64_t microbatches)
         .group_count = groups,
     };
     for (int g = 0; g < groups; g++) {
-        m->groups[g] = (struct cluster_group){.nodes = 1, .devices_per_node = 1};
+        m->groups[g] = (struct cluster_group){.nodes = {1, 1, 0}};
         m->problem.groups[g] = (struct plan_group){
-            .nodes = 1,
-            .devices_per_node = 1,
+            .nodes = {1, 1, 0},
             .splits = 1,
             .forward = m->forward[g],
             .backward = m->backward[g],
@@ -54,8 +53,8 @@ static void make_measured(struct measured *m, int groups, int64_t microbatches)
 
 static void set_nodes(struct measured *m, int group, int nodes, int per_node, int splits)
 {
-    m->groups[group].nodes = m->problem.groups[group].nodes = nodes;
-    m->groups[group].devices_per_node = m->problem.groups[group].devices_per_node = per_node;
+    m->groups[group].nodes.count = m->problem.groups[group].nodes.count = nodes;
+    m->groups[group].nodes.devices = m->problem.groups[group].nodes.devices = per_node;
     m->problem.groups[group].splits = splits;
 }
 
@@ -115,8 +114,8 @@ static bool one_pipeline_fits(const struct measured *m, int nodes, int others)
     struct plan_problem problem = m->problem;
     struct pipeline pipeline;
     struct error err;
-    problem.groups[0].nodes = nodes;
-    problem.groups[1].nodes = others;
+    problem.groups[0].nodes.count = nodes;
+    problem.groups[1].nodes.count = others;
     problem.microbatches = (int)m->question.microbatches;
     if (nodes + others == 0 || nodes + others > MEASURED)
         return false;
@@ -145,7 +144,7 @@ static void all_searches_agree_about_what_fits(void **state)
             m.activations[l] = random_range(&source, 0, 6);
         }
         for (int g = 0; g < 2; g++)
-            m.problem.groups[g].memory = random_range(&source, 6, 40);
+            m.problem.groups[g].nodes.memory = random_range(&source, 6, 40);
         bool fits = false;
         for (int nodes = 0; nodes <= 2; nodes++)
             for (int others = 0; others <= 1; others++)
@@ -182,17 +181,17 @@ static void stages_are_priced_as_the_problem_says(void **state)
         for (int l = 0; l < MEASURED; l++) {
             sums[l + 1] =
                 sums[l] + (m.forward[0][l] + m.backward[0][l]) / share + (o > 0 ? 2.0 * m.reduce[l] : 0.0);
-            assert_true(SMALL_SAME(option->seconds[l + 1], sums[l + 1]));
+            assert_true(SMALL_SAME(option->sums.seconds[l + 1], sums[l + 1]));
             forward += m.forward[0][l] / share + (o > 0 ? m.reduce[l] : 0.0);
-            assert_true(SMALL_SAME(option->forward[l + 1], forward));
-            assert_true(option->updated[l + 1] == 0.0);
+            assert_true(SMALL_SAME(option->sums.forward[l + 1], forward));
+            assert_true(option->sums.updated[l + 1] == 0.0);
         }
-        assert_true(SMALL_SAME(option->kept[3], 1100.0 / share));
-        assert_true(SMALL_SAME(option->held[3], 42000.0 / share));
+        assert_true(SMALL_SAME(option->sums.kept[3], 1100.0 / share));
+        assert_true(SMALL_SAME(option->sums.held[3], 42000.0 / share));
         /* the node's port of 100 bytes/s for each of four devices, there and back */
-        assert_true(option->send[0] == 0.0);
-        assert_true(SMALL_SAME(option->send[1], 2.0 * (50.0 / share / 25.0 + 0.25)));
-        assert_true(SMALL_SAME(option->send[2], 2.0 * (80.0 / share / 25.0 + 0.25)));
+        assert_true(option->sums.send[0] == 0.0);
+        assert_true(SMALL_SAME(option->sums.send[1], 2.0 * (50.0 / share / 25.0 + 0.25)));
+        assert_true(SMALL_SAME(option->sums.send[2], 2.0 * (80.0 / share / 25.0 + 0.25)));
     }
     fleet_answer_release(&answer);
 }
@@ -229,7 +228,7 @@ static void memory_is_kept_free(void **state)
     struct fleet_answer answer;
     struct error err;
     make_measured(&m, 1, 4);
-    m.problem.groups[0].memory = 43100;
+    m.problem.groups[0].nodes.memory = 43100;
     plan(&answer, &m);
     fleet_answer_release(&answer);
     m.question.headroom = 0.01;
@@ -293,8 +292,8 @@ static void plans_score_as_they_were_found(void **state)
         plan_init(&again);
         assert_true(plan_add_types(&found, 2, &err) && plan_add_types(&again, 2, &err));
         for (int g = 0; g < 2; g++) {
-            found.types[g].nodes = again.types[g].nodes = m.groups[g].nodes;
-            found.types[g].per_node = again.types[g].per_node = m.groups[g].devices_per_node;
+            found.types[g].nodes.count = again.types[g].nodes.count = m.groups[g].nodes.count;
+            found.types[g].nodes.devices = again.types[g].nodes.devices = m.groups[g].nodes.devices;
         }
         assert_true(plan_of_fleet(&found, &answer, &err));
         const struct fleet_given given = {.plan = &found, .type_of = {0, 1}};

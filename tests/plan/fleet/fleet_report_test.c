@@ -2,17 +2,16 @@
 #include "plan/fleet/plan.h"
 #include "plan/fleet/small.h"
 
-static const double fast[] = {0, 1, 2, 3, 4}, slow[] = {0, 2, 4, 6, 8}, kept[] = {0, 1e8, 2e8, 3e8, 4e8};
-static const double forward[] = {0, 0.25, 0.5, 0.75, 1}, after[] = {0, 1, 2, 3, 4},
-                    updated[] = {0, 0.5, 1, 1.5, 2};
-static const double held[] = {0, 1e9, 2e9, 3e9, 4e9}, none[5] = {0}, send[] = {0, 0, 0.5, 0, 0};
+static double fast[] = {0, 1, 2, 3, 4}, slow[] = {0, 2, 4, 6, 8}, kept[] = {0, 1e8, 2e8, 3e8, 4e8};
+static double forward[] = {0, 0.25, 0.5, 0.75, 1}, after[] = {0, 1, 2, 3, 4}, updated[] = {0, 0.5, 1, 1.5, 2};
+static double held[] = {0, 1e9, 2e9, 3e9, 4e9}, none[5] = {0}, send[] = {0, 0, 0.5, 0, 0};
 
 static struct fleet_pipeline pipelines[2];
 static struct fleet_stage three[] = {{0, 0, 1}, {0, 1, 2}, {1, 2, 4}}, lone[] = {{0, 0, 4}};
 static struct fleet_answer answer;
 static struct plan_device_type types[] = {
-    {.name = "big", .memory = 40000000000, .nodes = 2, .per_node = 4, .inside = -1, .across = -1},
-    {.name = "small", .nodes = 1, .per_node = 4, .inside = -1, .across = -1}};
+    {.name = "big", .nodes = {2, 4, 40000000000}, .inside = -1, .across = -1},
+    {.name = "small", .nodes = {1, 4, 0}, .inside = -1, .across = -1}};
 static struct plan shown;
 
 static int setup(void **state)
@@ -25,22 +24,22 @@ static int setup(void **state)
                     .types = {{.devices = 8, .memory = 4e10}, {.devices = 4, .memory = 1e10}},
                     .options = {{.type = 0,
                                  .tensor = 2,
-                                 .seconds = fast,
-                                 .forward = forward,
-                                 .kept = kept,
-                                 .held = held,
-                                 .after = after,
-                                 .updated = updated,
-                                 .send = none},
+                                 .sums.seconds = fast,
+                                 .sums.forward = forward,
+                                 .sums.kept = kept,
+                                 .sums.held = held,
+                                 .sums.after = after,
+                                 .sums.updated = updated,
+                                 .sums.send = none},
                                 {.type = 1,
                                  .tensor = 1,
-                                 .seconds = slow,
-                                 .forward = fast,
-                                 .kept = kept,
-                                 .held = held,
-                                 .after = none,
-                                 .updated = none,
-                                 .send = send,
+                                 .sums.seconds = slow,
+                                 .sums.forward = fast,
+                                 .sums.kept = kept,
+                                 .sums.held = held,
+                                 .sums.after = none,
+                                 .sums.updated = none,
+                                 .sums.send = send,
                                  .working = 5e8,
                                  .last_working = 6e8}},
                     .microbatches = 10},
@@ -191,7 +190,7 @@ static void unknown_numbers_are_not_shown(void **state)
 static void stages_that_are_alike_share_a_row(void **state)
 {
     (void)state;
-    static const double uneven[] = {0, 1, 3, 4, 5}, forward_uneven[] = {0, 0.25, 0.75, 1, 1.25};
+    static double uneven[] = {0, 1, 3, 4, 5}, forward_uneven[] = {0, 0.25, 0.75, 1, 1.25};
     struct fleet_stage alike[] = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 4}};
     struct plan plan;
     struct text out = {0};
@@ -207,8 +206,8 @@ static void stages_that_are_alike_share_a_row(void **state)
     text_release(&out);
     plan_release(&plan);
     out = (struct text){0};
-    answer.problem.options[0].seconds = uneven;
-    answer.problem.options[0].forward = forward_uneven;
+    answer.problem.options[0].sums.seconds = uneven;
+    answer.problem.options[0].sums.forward = forward_uneven;
     show(&plan, &out);
     static const char *const lines[] = {"    0        0-0  big", "    1        1-1  big",
                                         "  2-3        2-3  big"};
@@ -233,9 +232,9 @@ static void plans_hold_what_the_answer_does(void **state)
     plan_init(&plan);
     answer.problem.types[0].devices = 12;
     assert_true(plan_add_types(&plan, 2, &err));
-    plan.types[0].nodes = plan.types[1].nodes = 1;
-    plan.types[0].per_node = 12;
-    plan.types[1].per_node = 4;
+    plan.types[0].nodes.count = plan.types[1].nodes.count = 1;
+    plan.types[0].nodes.devices = 12;
+    plan.types[1].nodes.devices = 4;
     assert_true(plan_of_fleet(&plan, &answer, &err));
     static const int64_t microbatches[] = {4, 3, 3};
     assert_int_equal(plan.pipeline_count, 3);
@@ -245,8 +244,8 @@ static void plans_hold_what_the_answer_does(void **state)
         assert_int_equal(plan.pipelines[p].stage_count, p < 2 ? 3 : 1);
     }
     const struct plan_stage *first = &plan.pipelines[0].stages[0], *last = &plan.pipelines[1].stages[2];
-    assert_int_equal(first->first_layer, 0);
-    assert_int_equal(first->last_layer, 0);
+    assert_int_equal(first->layers.first, 0);
+    assert_int_equal(first->layers.last, 0);
     assert_int_equal(first->degrees.tensor, 2);
     assert_int_equal(first->type, 0);
     assert_true(same(first->seconds.forward, 0.25) && same(first->seconds.backward, 0.75));
@@ -257,8 +256,8 @@ static void plans_hold_what_the_answer_does(void **state)
     assert_true(same(first->bytes.optimizer, 5e9 / 8) && same(first->bytes.activations, 1e8));
     assert_true(same(first->bytes.in_flight, 3) && same(first->bytes.working, 0));
     assert_true(same(first->bytes.total, 1.3e9));
-    assert_int_equal(last->first_layer, 2);
-    assert_int_equal(last->last_layer, 3);
+    assert_int_equal(last->layers.first, 2);
+    assert_int_equal(last->layers.last, 3);
     assert_int_equal(last->type, 1);
     assert_true(same(last->seconds.forward, 2.0) && same(last->seconds.backward, 2.0));
     assert_true(same(last->seconds.send, 0.5) && same(last->bytes.working, 6e8));
@@ -287,8 +286,8 @@ static void stages_hold_at_most_the_micro_batches_of_their_pipeline(void **state
     struct text out = {0};
     plan_init(&plan);
     assert_true(plan_add_types(&plan, 2, &err));
-    plan.types[0].nodes = plan.types[1].nodes = 4;
-    plan.types[0].per_node = plan.types[1].per_node = 4;
+    plan.types[0].nodes.count = plan.types[1].nodes.count = 4;
+    plan.types[0].nodes.devices = plan.types[1].nodes.devices = 4;
     pipelines[0].microbatches = 3;
     assert_true(plan_of_fleet(&plan, &answer, &err));
     for (int p = 0; p < 2; p++)
@@ -314,8 +313,8 @@ static void plans_at_their_bound_are_proven(void **state)
     struct error err;
     plan_init(&plan);
     assert_true(plan_add_types(&plan, 2, &err));
-    plan.types[0].nodes = plan.types[1].nodes = 4;
-    plan.types[0].per_node = plan.types[1].per_node = 4;
+    plan.types[0].nodes.count = plan.types[1].nodes.count = 4;
+    plan.types[0].nodes.devices = plan.types[1].nodes.devices = 4;
     answer.lower_bound = 20.0;
     pipelines[0].microbatches = 8; /* 4 each: one entry of two copies */
     assert_true(plan_of_fleet(&plan, &answer, &err));

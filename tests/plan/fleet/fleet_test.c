@@ -342,8 +342,12 @@ static void long_chains_have_as_many_stages_as_may_be(void **state)
     for (int l = 0; l <= LONG; l++)
         sums[l] = l;
     problem.types[0] = (struct fleet_type){.devices = LONG, .memory = 2.0}; /* two layers a stage at most */
-    problem.options[0] = (struct fleet_option){
-        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    problem.options[0] = (struct fleet_option){.tensor = 1,
+                                               .sums.seconds = sums,
+                                               .sums.kept = none,
+                                               .sums.held = sums,
+                                               .sums.after = none,
+                                               .sums.send = none};
     problem.microbatches = 100;
     assert_true(fleet_search(&plan, &problem, INFINITY, NULL, &err));
     check_plan(&problem, &plan);
@@ -367,8 +371,12 @@ static void chains_have_as_many_stages_as_layers(void **state)
     for (int l = 0; l <= LONG; l++)
         sums[l] = l;
     problem.types[0] = (struct fleet_type){.devices = LONG, .memory = 1.0};
-    problem.options[0] = (struct fleet_option){
-        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    problem.options[0] = (struct fleet_option){.tensor = 1,
+                                               .sums.seconds = sums,
+                                               .sums.kept = none,
+                                               .sums.held = sums,
+                                               .sums.after = none,
+                                               .sums.send = none};
     assert_true(fleet_search(&plan, &problem, INFINITY, NULL, &err));
     assert_int_equal(plan.pipeline_count, 1);
     assert_int_equal(plan.pipelines[0].stage_count, LONG);

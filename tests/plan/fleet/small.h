@@ -55,12 +55,12 @@ static inline void make_small(struct small *small, uint64_t seed)
             p->options[o] = (struct fleet_option){
                 .type = t,
                 .tensor = tensor,
-                .seconds = small->seconds[o],
-                .kept = small->kept[o],
-                .held = small->held[o],
-                .after = small->after[o],
-                .updated = small->updated[o],
-                .send = small->send[o],
+                .sums.seconds = small->seconds[o],
+                .sums.kept = small->kept[o],
+                .sums.held = small->held[o],
+                .sums.after = small->after[o],
+                .sums.updated = small->updated[o],
+                .sums.send = small->send[o],
                 .working = 0.3,
                 .last_working = 0.3 + 0.3 * random_unit(&source),
             };
@@ -75,10 +75,10 @@ static inline void small_score(const struct fleet_problem *p, struct fleet_pipel
     for (int i = 0; i < pipeline->stage_count; i++) {
         const struct fleet_stage *stage = &pipeline->stages[i];
         const struct fleet_option *o = &p->options[stage->option];
-        double seconds = stage->first > 0 ? o->send[stage->first] : 0.0, after = 0.0;
+        double seconds = stage->first > 0 ? o->sums.send[stage->first] : 0.0, after = 0.0;
         for (int l = stage->first; l < stage->last; l++) {
-            seconds += o->seconds[l + 1] - o->seconds[l];
-            after += o->after[l + 1] - o->after[l];
+            seconds += o->sums.seconds[l + 1] - o->sums.seconds[l];
+            after += o->sums.after[l + 1] - o->sums.after[l];
         }
         pipeline->fill += seconds;
         pipeline->cycle = seconds > pipeline->cycle ? seconds : pipeline->cycle;
@@ -161,10 +161,10 @@ static inline bool small_spread(const void *context, const struct fleet_spread *
             seconds[l] = small->seconds[o][l] * (1.0 + small->waiting * log2(fmax(spread->nodes, 1.0)));
             held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
         }
-        problem->options[o].seconds = seconds;
-        problem->options[o].after = after;
-        problem->options[o].updated = updated;
-        problem->options[o].held = held;
+        problem->options[o].sums.seconds = seconds;
+        problem->options[o].sums.after = after;
+        problem->options[o].sums.updated = updated;
+        problem->options[o].sums.held = held;
     }
     return true;
 }

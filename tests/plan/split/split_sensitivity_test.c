@@ -132,7 +132,7 @@ static void a_plan_says_what_was_asked(void **state)
     assert_string_equal(plan.software, "megatron-core");
     assert_string_equal(plan.precision, "bf16");
     assert_int_equal(plan_devices(&plan), 16);
-    assert_int_equal(plan.types[0].per_node, 8);
+    assert_int_equal(plan.types[0].nodes.devices, 8);
     assert_int_equal(plan.global_batch, 128);
     assert_int_equal(plan.sequence, 4096);
     assert_true(plan.headroom == 0.05);
