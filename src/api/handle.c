@@ -52,6 +52,7 @@ static void release_report(rh_handle *handle)
     arena_release(&report->heard.arena);
     if (report->drop)
         report->drop(report->kept);
+    free(report->kept);
 }
 
 static const struct api_form report_forms[] = {

@@ -31,7 +31,7 @@ struct api_report {
     struct json json; /* writes json_text; what is written are values, too */
     struct json_listener listener;
     struct heard heard;
-    /* What values point into, and the function that ends it with the handle. NULL: nothing. */
+    /* What values point into, which is freed with the handle, and the function that releases it before. NULL: nothing. */
     void *kept;
     void (*drop)(void *kept);
 };
@@ -42,7 +42,7 @@ struct api_report *api_report_new(struct error *err);
 /* A report that also has comma-separated values. */
 extern const struct api_kind api_sweep_kind;
 
-/* Returns `size` zeroed bytes for what its values point into, which `drop` ends. NULL: out of memory. */
+/* Returns `size` zeroed bytes for what its values point into; `drop` (NULL: none) releases what these hold. NULL: out of memory. */
 void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err);
 
 #endif

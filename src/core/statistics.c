@@ -1,4 +1,5 @@
 #include "core/statistics.h"
+#include "core/fields.h"
 #include "core/stop.h"
 
 #include <math.h>
@@ -137,12 +138,13 @@ struct error_score error_score_of(double *errors, int count)
     return score;
 }
 
-void error_score_write(const struct error_score *score, struct json *json)
-{
-    json_number(json, "mean_error", score->mean);
-    json_number(json, "median_error", score->median);
-    json_number(json, "p90_error", score->p90);
-}
+const struct field error_score_fields[ERRORS_FIELDS] = {
+    FIELD_OUT(struct error_score, "modelled", rows, FIELD_INT),
+    FIELD_OUT(struct error_score, "mean_error", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "median_error", median, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "p90_error", p90, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "bias", bias, FIELD_DOUBLE),
+};
 
 /* A rank is the number of smaller values and half of the number of equal ones, itself included, and a half. Quadratic:
  * what is ranked has hundreds of rows. */

@@ -3,7 +3,7 @@
 #define REHEARSE_CORE_STATISTICS_H
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,7 +49,8 @@ struct error_score {
 /* Scores `count` signed errors. Sorts them and makes them positive. */
 struct error_score error_score_of(double *errors, int count);
 
-/* Writes mean_error, median_error and p90_error into a map that is open. */
-void error_score_write(const struct error_score *score, struct json *json);
+/* `modelled`, from ERRORS_MEAN on the three errors, then the bias. */
+enum { ERRORS_MEAN = 1, ERRORS_BIAS = 4, ERRORS_FIELDS };
+extern const struct field error_score_fields[ERRORS_FIELDS];
 
 #endif

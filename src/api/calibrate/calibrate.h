@@ -67,8 +67,4 @@ void calibrate_run_release(struct calibrate_run *run);
 void calibrate_run_print(const struct calibrate_report *report, struct text *out);
 void calibrate_run_write(const struct calibrate_report *report, struct json *json);
 
-/* Prints the report, and writes "rehearse-calibration-fit/1". */
-void calibrate_print(const struct calibrate_report *report, struct text *out);
-void calibrate_write(const struct calibrate_report *report, struct json *json);
-
 #endif

@@ -438,6 +438,7 @@ void cost_explain_print(const struct cost_explain *explain, struct text *out)
 /* ---- for programs ---- */
 
 static const struct field row_fields[] = {
+    FIELD_WORDS(struct row, "pass", pass, pass_names),
     FIELD_OUT(struct row, "kernel", what, FIELD_TEXT),
     FIELD_OUT(struct row, "instruction", instruction, FIELD_TEXT),
     FIELD_OUT(struct row, "count", count, FIELD_DOUBLE),
@@ -458,26 +459,35 @@ static const struct field layer_fields[] = {
     FIELD_OUT(struct layer_cost, "peak_bytes", peak_bytes, FIELD_INT64),
 };
 
+static const struct field device_fields[] = {
+    FIELD_OUT(struct cost_device, "device", name, FIELD_TEXT),
+    FIELD_OUT(struct cost_device, "products_fitted", fitted, FIELD_SOME_TEXT),
+};
+
+static const struct field rest_fields[] = {
+    FIELD_OUT(struct calibration, "rest_fitted", fitted, FIELD_SOME_TEXT)};
+
+static const struct field seconds_fields[] = {
+    FIELD_OUT(struct rows, "forward_seconds", seconds[PASS_FORWARD], FIELD_DOUBLE),
+    FIELD_OUT(struct rows, "backward_seconds", seconds[PASS_BACKWARD], FIELD_DOUBLE),
+    FIELD_OUT(struct rows, "optimizer_seconds", optimizer, FIELD_DOUBLE),
+    FIELD_OUT(struct rows, "rough_share", rough, FIELD_DOUBLE),
+};
+
 static void write_device(const struct cost_explain *explain, const struct cost_device *device,
                          const struct rows *rows, struct json *json)
 {
-    const struct calibration *calibration = tables_calibration(explain->options->tables, device);
     json_open(json, NULL, '{');
-    json_string(json, "device", device->name);
-    json_number(json, "forward_seconds", rows->seconds[PASS_FORWARD]);
-    json_number(json, "backward_seconds", rows->seconds[PASS_BACKWARD]);
-    json_number(json, "optimizer_seconds", rows->optimizer);
+    fields_write(device, device_fields, 1, json);
+    fields_write(rows, seconds_fields, 3, json);
     fields_write(&rows->interval, interval_fields, INTERVAL_FIELDS, json);
-    json_number(json, "rough_share", rows->rough);
-    if (device->fitted)
-        json_string(json, "products_fitted", device->fitted);
-    if (calibration->fitted)
-        json_string(json, "rest_fitted", calibration->fitted);
+    fields_write(rows, seconds_fields + 3, 1, json);
+    fields_write(device, device_fields + 1, 1, json);
+    FIELDS_WRITE(tables_calibration(explain->options->tables, device), rest_fields, json);
     json_open(json, "kernels", '[');
     for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
         json_open_flat(json, NULL, '{');
-        json_string(json, "pass", pass_names[rows->rows[i].pass]);
-        fields_write(&rows->rows[i], row_fields, sizeof row_fields / sizeof *row_fields, json);
+        FIELDS_WRITE(&rows->rows[i], row_fields, json);
         if (rows->rows[i].nearest) {
             json_number(json, "of_formula", rows->rows[i].of_formula);
             json_string(json, "nearest", rows->rows[i].nearest);
@@ -494,7 +504,7 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
     const struct fused *passes[] = {&layer->forward, &layer->backward};
     json_open_document(json, "rehearse-cost-explanation/1");
     json_string(json, "file", explain->path);
-    fields_write(layer, layer_fields, sizeof layer_fields / sizeof *layer_fields, json);
+    FIELDS_WRITE(layer, layer_fields, json);
     json_open_flat(json, "unknown", '[');
     for (int p = 0; p < 2; p++)
         for (int i = 0; i < passes[p]->unknown_count; i++)
@@ -519,22 +529,34 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
 
 const char *const cost_rules[] = {"rehearse", "xla", "xla-gpu", "xla-fork", NULL};
 
+static const struct field instruction_fields[] = {
+    FIELD_OUT(struct instruction_count, "flops", flops, FIELD_DOUBLE),
+    FIELD_OUT(struct instruction_count, "transcendentals", transcendentals, FIELD_DOUBLE),
+    FIELD_OUT(struct instruction_count, "bytes", bytes, FIELD_DOUBLE),
+    FIELD_OUT(struct instruction_count, "output_bytes", output_bytes, FIELD_DOUBLE),
+    FIELD_OUT(struct instruction_count, "unknown", unknown, FIELD_FLAG),
+};
+
+static const struct field count_fields[] = {
+    FIELD_WORDS(struct module_count, "rules", rules, cost_rules),
+    FIELD_OUT(struct module_count, "flops", flops, FIELD_DOUBLE),
+    FIELD_OUT(struct module_count, "transcendentals", transcendentals, FIELD_DOUBLE),
+    FIELD_OUT(struct module_count, "bytes", bytes, FIELD_DOUBLE),
+    FIELD_OUT(struct module_count, "unbounded_loops", unbounded_loops, FIELD_INT),
+};
+
 static void write_instruction(const struct hlo_instruction *instruction,
                               const struct instruction_count *count, struct json *json)
 {
     json_open_flat(json, NULL, '{');
     json_string(json, "name", instruction->name);
     json_string(json, "opcode", hlo_opcode_name(instruction->opcode));
-    json_number(json, "flops", count->flops);
-    json_number(json, "transcendentals", count->transcendentals);
-    json_number(json, "bytes", count->bytes);
+    fields_write(count, instruction_fields, 3, json);
     json_open_flat(json, "operand_bytes", '[');
     for (int i = 0; i < instruction->operand_count; i++)
         json_number(json, NULL, count->operand_bytes[i]);
     json_close(json);
-    json_number(json, "output_bytes", count->output_bytes);
-    if (count->unknown)
-        json_bool(json, "unknown", true);
+    fields_write(count, instruction_fields + 3, count->unknown ? 2 : 1, json);
     json_close(json);
 }
 
@@ -544,15 +566,12 @@ void cost_counts_write(const struct hlo_module *module, const struct module_coun
     json_open_document(json, "rehearse-counts/1");
     json_string(json, "file", module->path);
     json_string(json, "module", module->name);
-    json_string(json, "rules", cost_rules[count->rules]);
-    json_number(json, "flops", count->flops);
-    json_number(json, "transcendentals", count->transcendentals);
-    json_number(json, "bytes", count->bytes);
+    fields_write(count, count_fields, 4, json);
     json_open_flat(json, "unknown", '[');
     for (int i = 0; i < count->unknown_count; i++)
         json_string(json, NULL, count->unknown[i]);
     json_close(json);
-    json_integer(json, "unbounded_loops", count->unbounded_loops);
+    fields_write(count, count_fields + 4, 1, json);
     json_open(json, "instructions", '[');
     for (int i = 0; i < entry->count && !stop_wanted_at((size_t)i); i++)
         write_instruction(entry->instructions[i], &count->computations[entry->index][i], json);

@@ -47,10 +47,4 @@ bool feed_grid_look(struct feed_job *job, bool *kept, struct error *err);
 rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call *call, struct comm *comm,
                      struct error *err);
 
-/* Adds of a judged run, on rank 0, what its document does not say. */
-void feed_add_values(const struct session *session, rh_handle *handle);
-
-/* Adds lists steps.*: all steps of this process's accelerators. */
-bool feed_keep_steps(struct session *session, struct api_report *report, struct error *err);
-
 #endif

@@ -4,6 +4,7 @@
 #include "api/data/workload.h"
 #include "comm/comm.h"
 #include "core/caller.h"
+#include "core/fields.h"
 #include "core/json.h"
 #include "dataset/format.h"
 #include "feed/workload/layout.h"
@@ -123,22 +124,30 @@ static void print_generated(const struct dataset_generated *made, double seconds
     text_add(out, "\n");
 }
 
+static const struct field layout_fields[] = {
+    FIELD_OUT(struct dataset_layout, "files_train", files_train, FIELD_INT64),
+    FIELD_OUT(struct dataset_layout, "files_eval", files_eval, FIELD_INT64),
+    FIELD_OUT(struct dataset_layout, "samples_per_file", samples_per_file, FIELD_INT64),
+};
+
+static const struct field made_fields[] = {
+    FIELD_OUT(struct dataset_generated, "files_written", files_written, FIELD_INT64),
+    FIELD_OUT(struct dataset_generated, "files_kept", files_kept, FIELD_INT64),
+    FIELD_OUT(struct dataset_generated, "bytes_written", bytes_written, FIELD_INT64),
+    FIELD_OUT(struct dataset_generated, "bytes_kept", bytes_kept, FIELD_INT64),
+};
+
 static void write_generated(const struct dataset_layout *layout, const char *root,
                             const struct dataset_generated *made, double seconds, struct json *json)
 {
     json_open_document(json, "rehearse-dataset-generation/1");
     json_string(json, "folder", root);
     json_string(json, "dataset_format", layout->format->name);
-    json_integer(json, "files_train", layout->files_train);
-    json_integer(json, "files_eval", layout->files_eval);
-    json_integer(json, "samples_per_file", layout->samples_per_file);
+    FIELDS_WRITE(layout, layout_fields, json);
     json_integer(json, "eval_samples_per_file", dataset_samples_per_file(layout, true));
     json_integer(json, "bytes", dataset_layout_bytes(layout));
     if (made) {
-        json_integer(json, "files_written", made->files_written);
-        json_integer(json, "files_kept", made->files_kept);
-        json_integer(json, "bytes_written", made->bytes_written);
-        json_integer(json, "bytes_kept", made->bytes_kept);
+        FIELDS_WRITE(made, made_fields, json);
         json_number(json, "seconds", seconds);
     }
     json_close(json);

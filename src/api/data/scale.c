@@ -3,6 +3,7 @@
 #include "api/command.h"
 #include "api/data/work.h"
 #include "comm/comm.h"
+#include "core/fields.h"
 #include "core/json.h"
 #include "core/unit.h"
 #include "feed/space.h"
@@ -21,6 +22,13 @@ const struct option_spec api_dataset_scale_options[] = {
     OPTION_END,
 };
 
+static const struct field scaled_fields[] = {
+    FIELD_OUT(struct dataset_scaled, "items", items, FIELD_INT64),
+    FIELD_OUT(struct dataset_scaled, "files", files, FIELD_INT64),
+    FIELD_OUT(struct dataset_scaled, "bytes", bytes, FIELD_INT64),
+    FIELD_OUT(struct dataset_scaled, "bytes_kept", bytes_kept, FIELD_INT64),
+};
+
 static void answer(const struct rh_dataset_scale_request *asked, const struct dataset_scaled *scaled,
                    double seconds, struct api_report *report)
 {
@@ -28,10 +36,7 @@ static void answer(const struct rh_dataset_scale_request *asked, const struct da
     struct unit_texts texts = {0};
     json_open_document(json, "rehearse-dataset-scaling/1");
     json_string(json, "folder", asked->output);
-    json_integer(json, "items", scaled->items);
-    json_integer(json, "files", scaled->files);
-    json_integer(json, "bytes", scaled->bytes);
-    json_integer(json, "bytes_kept", scaled->bytes_kept);
+    FIELDS_WRITE(scaled, scaled_fields, json);
     json_number(json, "seconds", seconds);
     json_close(json);
     text_format(&report->text, "%s: %" PRId64 " files, %" PRId64 " bytes (%s) in %s\n", asked->output,

@@ -52,7 +52,6 @@ static const struct field verified_fields[] = {
 static void drop(void *context)
 {
     dataset_verified_release(context);
-    free(context);
 }
 
 static void write_verified(const struct dataset_verified *verified, const char *root, struct json *json)

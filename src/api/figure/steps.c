@@ -51,7 +51,6 @@ static void drop(void *context)
     struct kept *kept = context;
     steps_model_release(&kept->model);
     steps_release(&kept->steps);
-    free(kept);
 }
 
 static bool read_all(const struct rh_figure_steps_request *asked, const struct api_call *call,

@@ -212,7 +212,6 @@ static bool measure_by_kernels(const struct rh_measure_layers_request *given,
 static void drop(void *measured)
 {
     measured_release(measured);
-    free(measured);
 }
 
 /* Only the calling thread, and threads that a library starts meanwhile, stay on the cores. */

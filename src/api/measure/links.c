@@ -275,7 +275,6 @@ static bool run_ranks(struct links_job *job, struct error *err)
 static void drop(void *study)
 {
     study_release(study);
-    free(study);
 }
 
 static bool run(const void *request, const struct api_call *call, struct api_report *report,

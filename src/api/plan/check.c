@@ -3,6 +3,7 @@
 #include "api/command.h"
 #include "api/plan/deliver.h"
 #include "api/plan/planning.h"
+#include "core/fields.h"
 #include "core/json.h"
 #include "core/unit.h"
 #include "evidence/interval.h"
@@ -63,20 +64,28 @@ static void write_parts(const struct plan *plan, struct json *json)
     json_close(json);
 }
 
+enum { SCORE_MEMORY = 3 };
+
+static const struct field score_fields[] = {
+    FIELD_OUT(struct score, "objective", plan.objective, FIELD_TEXT),
+    FIELD_OUT(struct score, "microbatches", plan.asked_microbatches, FIELD_INT64),
+    FIELD_OUT(struct score, "iteration_time", plan.iteration_time, FIELD_DOUBLE),
+    [SCORE_MEMORY] = FIELD_OUT(struct score, "memory", plan.memory, FIELD_DOUBLE),
+    FIELD_OUT(struct score, "expected", plan.expected, FIELD_DOUBLE),
+    FIELD_OUT(struct score, "not_counted", differs.data, FIELD_TEXT),
+};
+
 static void write_json(const char *path, const struct score *score, struct json *json)
 {
-    const struct plan *plan = &score->plan;
     json_open_document(json, "rehearse-plan-check/1");
     json_string(json, "file", path);
-    json_string(json, "objective", plan->objective);
-    json_integer(json, "microbatches", plan->asked_microbatches);
-    json_number(json, "iteration_time", plan->iteration_time);
-    write_parts(plan, json);
-    json_number(json, "memory", plan->memory);
+    fields_write(score, score_fields, SCORE_MEMORY, json);
+    write_parts(&score->plan, json);
+    fields_write(score, score_fields + SCORE_MEMORY, 1, json);
     json_bool(json, "fits", !score->misfit.text[0]);
-    json_number(json, "expected", plan->expected);
+    fields_write(score, score_fields + SCORE_MEMORY + 1, 1, json);
     json_number(json, "excess", score_excess(score));
-    json_string(json, "not_counted", score->differs.data);
+    fields_write(score, score_fields + SCORE_MEMORY + 2, 1, json);
     if (score->best.pipeline_count > 0)
         plan_write_json(&score->best, json, "optimum");
     else

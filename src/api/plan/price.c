@@ -14,15 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the handle keeps: columns point into what was read. */
-struct kept {
-    struct launch_options read;
-};
-
-static void drop(void *kept)
+static void drop(void *read)
 {
-    launch_options_release(&((struct kept *)kept)->read);
-    free(kept);
+    launch_options_release(read);
 }
 
 /* ---- the files ---- */
@@ -30,12 +24,8 @@ static void drop(void *kept)
 static bool read_files(const struct rh_price_request *given, rh_handle *handle, struct launch_options *read,
                        struct error *err)
 {
-    const char *const *files = api_keep_list(handle, &given->files, err), *const *sets =
-                                                                              files
-                                                                                  ? api_keep_list(handle,
-                                                                                                  &given->set,
-                                                                                                  err)
-                                                                                  : NULL;
+    const char *const *files = api_keep_list(handle, &given->files, err);
+    const char *const *sets = files ? api_keep_list(handle, &given->set, err) : NULL;
     return sets && launched_read(read, files, given->files.count, sets, given->root, err);
 }
 
@@ -169,13 +159,12 @@ static bool run(const void *request, const struct api_call *call, struct api_rep
     struct plan_options asked = {.precision = 0};
     struct split split = {.options = &asked};
     option_copy_common(&asked.asked, api_plan_options, given, api_price_options);
-    struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
-    bool ok = kept && read_files(given, &report->base, &kept->read, err) &&
-              check_strict(given, &kept->read, err) &&
+    struct launch_options *read = api_report_keep(report, sizeof *read, drop, err);
+    bool ok = read && read_files(given, &report->base, read, err) && check_strict(given, read, err) &&
               tables_add(&split.chosen.added, TABLE_LINKS, given->links, err) &&
               tables_add(&split.chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
-              launched_job(&split, &asked, given->devices, &kept->read, err) &&
-              price_it(given, call, &split, &kept->read, report, err);
+              launched_job(&split, &asked, given->devices, read, err) &&
+              price_it(given, call, &split, read, report, err);
     split_release(&split);
     return ok;
 }

@@ -172,7 +172,6 @@ static void drop(void *kept)
     struct drills_answer *answer = kept;
     drill_results_release(&answer->results);
     wire_close(answer->wire);
-    free(answer);
 }
 
 static const struct field row_fields[] = {

@@ -15,7 +15,6 @@
 static void drop(void *result)
 {
     run_result_release(result);
-    free(result);
 }
 
 /* The report of rank 0; those of others are empty. */

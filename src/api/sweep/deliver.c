@@ -1,5 +1,6 @@
 #include "api/sweep/sweep.h"
 
+#include "api/handle.h"
 #include "api/sweep/inner.h"
 #include "core/file.h"
 #include "core/file_output.h"
@@ -161,6 +162,20 @@ static bool keep(struct sweep_answers *answers, const char *path, struct error *
     if (kind == FILE_REGULAR && access(path, W_OK) != 0)
         return error_set(err, ERROR_FAILED, "%s: cannot write: %s", path, strerror(errno));
     return (kind != FILE_REGULAR && kind != FILE_NONE) || sweep_log_open(answers, path, err);
+}
+
+/* A value for each axis and column, one element a point. */
+static rh_handle *sweep_handle(const struct sweep_answers *answers, struct error *err)
+{
+    struct api_report *made = api_report_new(err);
+    if (!made)
+        return NULL;
+    made->base.kind = &api_sweep_kind;
+    sweep_print(answers, &made->text);
+    sweep_write_json(answers, &made->json);
+    sweep_write_csv(answers, &made->csv);
+    bool whole = !made->text.failed && !made->json_text.failed && !made->csv.failed;
+    return api_made(&made->base, whole || error_memory(err), err);
 }
 
 rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *output, struct error *err)

@@ -44,9 +44,6 @@ void sweep_write_csv(const struct sweep_answers *answers, struct text *out);
 void sweep_write_json(const struct sweep_answers *answers, struct json *json);
 bool sweep_draw(const struct sweep_answers *answers, const char *path, struct error *err);
 
-/* Makes the handle of a sweep whose points are all answered. */
-rh_handle *sweep_handle(const struct sweep_answers *answers, struct error *err);
-
 /* Opens PATH.sweep, takes the answers of an earlier run of the same sweep from it, and makes it ready for more. Another
  * sweep's file is emptied. ERROR_FAILED: it cannot be written, or another program sweeps into PATH. */
 bool sweep_log_open(struct sweep_answers *answers, const char *path, struct error *err);

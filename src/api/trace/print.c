@@ -280,6 +280,11 @@ static void write_classes(struct json *json, const struct trace_summary *summary
     json_close(json);
 }
 
+static const struct field request_fields[] = {
+    FIELD_OUT(struct trace_summary_request, "requests", count, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_request, "bytes", bytes, FIELD_INT64),
+};
+
 static void write_disks(struct json *json, const struct trace_reader *reader,
                         const struct trace_summary *summary)
 {
@@ -290,8 +295,7 @@ static void write_disks(struct json *json, const struct trace_reader *reader,
         json_string(json, "disk", disk->disk > 0 ? trace_disk_name(reader, disk->disk) : NULL);
         for (int op = 0; op < TRACE_OPS; op++) {
             json_open_flat(json, trace_op_name((enum trace_op)op), '{');
-            json_integer(json, "requests", disk->requests[op].count);
-            json_integer(json, "bytes", disk->requests[op].bytes);
+            FIELDS_WRITE(&disk->requests[op], request_fields, json);
             write_times(json, "service_seconds", &disk->requests[op].service);
             json_close(json);
         }

@@ -41,7 +41,6 @@ static void drop(void *context)
     free(kept->blocks);
     free(kept->samples);
     trace_reader_free(kept->reader);
-    free(kept);
 }
 
 /* ---- rows ---- */

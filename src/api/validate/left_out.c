@@ -1,4 +1,5 @@
 #include "api/validate/report.h"
+#include "core/fields.h"
 
 #include <math.h>
 
@@ -36,7 +37,7 @@ void validate_write_left_out(const struct validate_report *report, struct json *
         const struct left_out *out = &report->left_out[i];
         json_open_flat(json, NULL, '{');
         json_string(json, run_part_names[report->part], out->name ? out->name : "all");
-        fields_write(&out->errors, validate_error_fields, ERRORS_FIELDS, json);
+        fields_write(&out->errors, error_score_fields, ERRORS_FIELDS, json);
         json_number(json, "covered", (double)out->inside / out->errors.rows);
         json_number(json, "width", out->width);
         json_integer(json, "extrapolated", out->extrapolated);

@@ -1,4 +1,5 @@
 #include "api/validate/report.h"
+#include "core/fields.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,16 +92,22 @@ static const struct field ranking_fields[] = {
     FIELD_OUT(struct ranking, "repeat_spread", repeat_spread, FIELD_DOUBLE),
 };
 
+static const struct field chosen_fields[] = {
+    FIELD_OUT(struct run, "devices", job.devices, FIELD_INT),
+    FIELD_OUT(struct run, "batch", job.batch, FIELD_INT64),
+    FIELD_OUT(struct run, "fastest_line", line, FIELD_INT),
+    FIELD_OUT(struct run, "chosen_line", line, FIELD_INT),
+};
+
 static void write_job(const struct ranked_job *job, struct json *json)
 {
     const struct run *run = job->splits[0].run;
     json_open_flat(json, NULL, '{');
     fields_write(run, validate_run_fields + RUN_SOURCE, RUN_SET - RUN_SOURCE, json);
-    json_integer(json, "devices", run->job.devices);
-    json_integer(json, "batch", run->job.batch);
+    fields_write(run, chosen_fields, 2, json);
     FIELDS_WRITE(job, validate_job_fields, json);
-    json_integer(json, "fastest_line", run->line);
-    json_integer(json, "chosen_line", chosen_of(job)->run->line);
+    fields_write(run, chosen_fields + 2, 1, json);
+    fields_write(chosen_of(job)->run, chosen_fields + 3, 1, json);
     json_close(json);
 }
 

@@ -20,9 +20,6 @@ enum { RUN_SOURCE = 2, RUN_SET = 5, RUN_REASON = 8, RUN_MEASURED, RUN_PREDICTED 
 #define RUN_FIELDS 16
 extern const struct field validate_run_fields[RUN_FIELDS];
 
-enum { ERRORS_BIAS = 4, ERRORS_FIELDS }; /* `modelled` and three errors, then the bias */
-extern const struct field validate_error_fields[ERRORS_FIELDS];
-
 /* What known runs say of a run. */
 struct judged {
     struct plan_interval interval;

@@ -82,6 +82,12 @@ static bool print_scores(const struct schedule_runs *runs, struct text *out, str
 
 /* ---- for programs ---- */
 
+static const struct field error_fields[] = {
+    FIELD_OUT(struct schedule_errors, "runs", count, FIELD_INT),
+    FIELD_OUT(struct schedule_errors, "median_error", median, FIELD_DOUBLE),
+    FIELD_OUT(struct schedule_errors, "worst_error", worst, FIELD_DOUBLE),
+};
+
 static bool write_scores(const struct schedule_runs *runs, struct json *json, struct error *err)
 {
     const char *names[MAX_SCHEDULES];
@@ -95,9 +101,7 @@ static bool write_scores(const struct schedule_runs *runs, struct json *json, st
         json_open_flat(json, NULL, '{');
         json_string(json, "schedule", names[i / SCHEDULE_MEASURES]);
         json_string(json, "measure", measures[measure].key);
-        json_integer(json, "runs", errors.count);
-        json_number(json, "median_error", errors.median);
-        json_number(json, "worst_error", errors.worst);
+        FIELDS_WRITE(&errors, error_fields, json);
         json_close(json);
     }
     json_close(json);
@@ -144,7 +148,6 @@ static bool write_all(const struct schedule_runs *runs, struct json *json, struc
 static void drop(void *runs)
 {
     schedule_runs_release(runs);
-    free(runs);
 }
 
 static const struct field row_count_fields[] = {FIELD_OUT(struct schedule_runs, "rows", count, FIELD_INT)};

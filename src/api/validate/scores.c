@@ -1,4 +1,5 @@
 #include "api/validate/report.h"
+#include "core/fields.h"
 
 #include <string.h>
 
@@ -203,24 +204,28 @@ void validate_print_scores(const struct validate_report *report, struct text *ou
 
 /* ---- for programs ---- */
 
-static void write_group(const struct validate_report *report, const struct group *group, struct json *json)
+static const struct field group_fields[] = {
+    FIELD_OUT(struct group, "source", source, FIELD_SOME_TEXT),
+    FIELD_OUT(struct group, "gpu", gpu, FIELD_SOME_TEXT),
+    FIELD_OUT(struct group, "set", set, FIELD_SOME_TEXT),
+};
+
+static void write_groups(const struct validate_report *report, const struct group *groups, int count,
+                         struct json *json)
 {
-    struct group_score score = score_of(report, group);
-    json_open_flat(json, NULL, '{');
-    if (group->source)
-        json_string(json, "source", group->source);
-    if (group->gpu)
-        json_string(json, "gpu", group->gpu);
-    if (group->set)
-        json_string(json, "set", group->set);
-    if (group->generation || group->set)
-        json_string(json, "generation", group->generation ? group->generation : "all");
-    json_integer(json, "modelled", score.errors.rows);
-    json_integer(json, "of", score.of);
-    error_score_write(&score.errors, json);
-    json_number(json, "bias", score.errors.bias);
-    json_number(json, "covered", score.inside);
-    json_close(json);
+    for (int i = 0; i < count; i++) {
+        const struct group *group = &groups[i];
+        struct group_score score = score_of(report, group);
+        json_open_flat(json, NULL, '{');
+        FIELDS_WRITE(group, group_fields, json);
+        if (group->generation || group->set)
+            json_string(json, "generation", group->generation ? group->generation : "all");
+        fields_write(&score.errors, error_score_fields, 1, json);
+        json_integer(json, "of", score.of);
+        fields_write(&score.errors, error_score_fields + ERRORS_MEAN, 4, json);
+        json_number(json, "covered", score.inside);
+        json_close(json);
+    }
 }
 
 static void write_judges(const struct validate_report *report, struct json *json)
@@ -229,9 +234,7 @@ static void write_judges(const struct validate_report *report, struct json *json
     static const struct group all = {.set = NULL};
     for (int j = JUDGE_FORMULA; j < JUDGES; j++) {
         struct error_score score = score_by(report, &all, (enum judge)j);
-        json_open_flat(json, names[j], '{');
-        error_score_write(&score, json);
-        json_close(json);
+        fields_write_map(&score, error_score_fields + ERRORS_MEAN, 3, json, names[j]);
     }
 }
 
@@ -243,20 +246,15 @@ void validate_write_scores(const struct validate_report *report, struct json *js
     int count = list_sources(validation, groups);
     write_judges(report, json);
     json_open(json, "sources", '[');
-    for (int i = 0; i < count; i++)
-        write_group(report, &groups[i], json);
+    write_groups(report, groups, count, json);
     json_close(json);
     count = list_generations(validation, NULL, groups) - 1;
     json_open(json, "generations", '[');
-    for (int i = 0; i < count; i++)
-        write_group(report, &groups[i], json);
+    write_groups(report, groups, count, json);
     json_close(json);
     int set_count = list_sets(validation, sets);
     json_open(json, "sets", '[');
-    for (int s = 0; s < set_count; s++) {
-        count = list_generations(validation, sets[s], groups);
-        for (int i = 0; i < count; i++)
-            write_group(report, &groups[i], json);
-    }
+    for (int s = 0; s < set_count; s++)
+        write_groups(report, groups, list_generations(validation, sets[s], groups), json);
     json_close(json);
 }

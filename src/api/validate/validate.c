@@ -108,7 +108,6 @@ static void drop(void *context)
     ranking_release(&report->ranking);
     validation_release(&report->validation);
     tables_release(&kept->tables);
-    free(kept);
 }
 
 static bool report_runs(const struct rh_validate_request *given, struct validate_report *report,

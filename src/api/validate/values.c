@@ -24,14 +24,6 @@ const struct field validate_run_fields[] = {
     FIELD_OUT(struct run, "measured_memory", memory, FIELD_DOUBLE),
 };
 
-const struct field validate_error_fields[] = {
-    FIELD_OUT(struct error_score, "modelled", rows, FIELD_INT),
-    FIELD_OUT(struct error_score, "mean_error", mean, FIELD_DOUBLE),
-    FIELD_OUT(struct error_score, "median_error", median, FIELD_DOUBLE),
-    FIELD_OUT(struct error_score, "p90_error", p90, FIELD_DOUBLE),
-    FIELD_OUT(struct error_score, "bias", bias, FIELD_DOUBLE),
-};
-
 static const struct field better_fields[] = {
     FIELD_OPEN("best", FIELD_FLAT_MAP),
     FIELD_OUT(struct better, "iteration_time", plan.time.seconds, FIELD_DOUBLE),
@@ -86,39 +78,34 @@ static void write_simulated(const struct validate_report *report, struct json *j
             simulated_score(report->simulated, &report->validation, group->matches);
         json_open_flat(json, NULL, '{');
         json_string(json, "runs", group->name);
-        json_integer(json, "modelled", score.formula.rows);
-        json_open_flat(json, "formula", '{');
-        error_score_write(&score.formula, json);
-        json_close(json);
-        json_open_flat(json, "simulation", '{');
-        error_score_write(&score.simulation, json);
-        json_close(json);
+        fields_write(&score.formula, error_score_fields, 1, json);
+        fields_write_map(&score.formula, error_score_fields + ERRORS_MEAN, 3, json, "formula");
+        fields_write_map(&score.simulation, error_score_fields + ERRORS_MEAN, 3, json, "simulation");
         json_close(json);
     }
     json_close(json);
 }
 
-static void write_memory(const struct validation *validation, struct json *json)
-{
-    struct memory_score memory = validation_memory(validation);
-    json_open_flat(json, "memory", '{');
-    fields_write(&memory.errors, validate_error_fields, ERRORS_BIAS, json);
-    json_integer(json, "ran", memory.ran);
-    json_integer(json, "wrongly_refused", memory.wrongly_refused);
-    json_integer(json, "ran_out", memory.ran_out);
-    json_integer(json, "caught", memory.caught);
-    json_close(json);
-}
+static const struct field memory_fields[] = {
+    FIELD_OUT(struct memory_score, "ran", ran, FIELD_INT),
+    FIELD_OUT(struct memory_score, "wrongly_refused", wrongly_refused, FIELD_INT),
+    FIELD_OUT(struct memory_score, "ran_out", ran_out, FIELD_INT),
+    FIELD_OUT(struct memory_score, "caught", caught, FIELD_INT),
+};
 
 void validate_write(const struct validate_report *report, struct json *json)
 {
     const struct validation *validation = &report->validation;
     struct error_score all = validation_score(validation, NULL, NULL);
+    struct memory_score memory = validation_memory(validation);
     json_open_document(json, "rehearse-validation/1");
     json_integer(json, "rows", validation->count);
-    fields_write(&all, validate_error_fields, ERRORS_BIAS, json);
+    fields_write(&all, error_score_fields, ERRORS_BIAS, json);
     json_number(json, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
-    write_memory(validation, json);
+    json_open_flat(json, "memory", '{');
+    fields_write(&memory.errors, error_score_fields, ERRORS_BIAS, json);
+    FIELDS_WRITE(&memory, memory_fields, json);
+    json_close(json);
     validate_write_scores(report, json);
     if (report->simulated)
         write_simulated(report, json);
@@ -143,7 +130,7 @@ static const struct field left_out_fields[] = {
 void validate_add_values(const struct validate_report *report, rh_handle *handle)
 {
     struct error_score all = validation_score(&report->validation, NULL, NULL);
-    API_VALUES(handle, &all, validate_error_fields);
+    API_VALUES(handle, &all, error_score_fields);
     API_FIELDS(handle, "runs", report->validation.runs, report->validation.count, validate_run_fields);
     if (report->left_out)
         API_FIELDS(handle, "left_out", report->left_out, report->left_out_count, left_out_fields);

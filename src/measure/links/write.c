@@ -254,7 +254,7 @@ static void json_fit(struct json *json, const struct link_fit *fit, bool shortes
         json_string(json, "collective", collective_kind_name((enum collective_kind)kind));
         json_integer(json, "rows", fit->kinds[kind].rows);
         json_string(json, "of", shortest ? "shortest" : "seconds");
-        error_score_write(&fit->kinds[kind], json);
+        fields_write(&fit->kinds[kind], error_score_fields + ERRORS_MEAN, 3, json);
         json_close(json);
     }
 }
