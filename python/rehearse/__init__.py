@@ -59,7 +59,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_commands})
+    return sorted({*globals(), *_commands, *_handles.class_names()})
 
 
 __all__ = [

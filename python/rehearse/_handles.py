@@ -355,12 +355,15 @@ def class_of(format_name, is_list=False):
     return _classes[format_name, is_list]
 
 
+def class_names():
+    """{name of a class: what class_of takes}."""
+    return {answer["class"] + "List" * is_list: (format_name, bool(is_list))
+            for format_name, answer in answers().items() for is_list in range(answer["lists"] + 1)}
+
+
 def class_named(name):
     """The class of this name, or None."""
-    for format_name, answer in answers().items():
-        if name in (answer["class"], answer["class"] + "List" if answer["lists"] else None):
-            return class_of(format_name, name != answer["class"])
-    return None
+    return class_of(*class_names()[name]) if name in class_names() else None
 
 
 def _choose(kind, start):

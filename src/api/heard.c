@@ -307,6 +307,7 @@ static const struct {
     {"rehearse-plan/2", "cluster.devices", "devices"},
     {"rehearse-plan/2", "cluster.device_types.", "types."},
     {"rehearse-plan/2", "iteration.", ""},
+    {"rehearse-plan/2", "iteration_time", "formula"},
     {"rehearse-plan/2", "made_by.planner", "planner"},
     {"rehearse-plan/2", "model.layers", "layers"},
     {"rehearse-plan/2", "model.name", "model"},

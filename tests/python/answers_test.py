@@ -141,6 +141,7 @@ class Answers(unittest.TestCase):
         plan = rehearse.plan(**JOB)
         self.assertEqual((plan.model, plan.model_.layers, plan.schedule_.group), (JOB["model"], plan.layers, 0))
         self.assertIn("model_", dir(plan))
+        self.assertEqual(plan.formula, plan.iteration_time)
         self.assertNotIn("budget", dir(plan))
         played = rehearse.simulate(plan)
         self.assertEqual(played.formula_.iteration_time, played.formula)
@@ -158,6 +159,10 @@ class Answers(unittest.TestCase):
         said = subprocess.run([sys.executable, "-c", "import rehearse; print(rehearse._handles._answers)"], stdout=subprocess.PIPE)
         self.assertEqual(said.stdout.strip(), b"None")
         self.assertEqual(json.loads(json.dumps(_handles.answers())), _handles.answers())
+
+    def test_the_package_lists_its_classes(self):
+        self.assertLessEqual({"Plan", "Price", "PlayedPlan", "CountsList", "plan", "Error"}, set(dir(rehearse)))
+        self.assertTrue(all(hasattr(rehearse, name) for name in dir(rehearse)))
 
     def test_an_unknown_class_is_no_attribute(self):
         for name in ("Plans", "plan_", "Planlist"):
