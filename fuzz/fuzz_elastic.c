@@ -30,7 +30,7 @@ static void check_shape(const struct elastic_kit *kit, const struct elastic_shap
                 slot->first <= slot->last);
         require(slot->last < kit->segment_count && slot->from >= 0 && slot->from < slot->until);
         require(slot->until <= kit->units && slot->device >= 0);
-        require(slot->device < kit->kinds[shape->kinds[slot->position]].per_node);
+        require(slot->device < kit->kinds[shape->kinds[slot->position]].nodes.devices);
     }
     for (int l = 0; l < shape->line_count; l++)
         require(elastic_line_seconds(&shape->lines[l], 2) >= elastic_line_seconds(&shape->lines[l], 1));
@@ -56,7 +56,7 @@ static void lose(const struct elastic_state *state, int node)
         return;
     }
     check_state(&way.after);
-    require(way.checkpoint || way.seconds >= way.bound * (1 - 1e-9));
+    require(way.outcome.checkpoint || way.outcome.seconds >= way.bound * (1 - 1e-9));
     elastic_transition_release(&way);
 }
 
@@ -67,7 +67,8 @@ static void use(struct elastic_kit *kit, uint8_t first)
     struct error err;
     int nodes[ELASTIC_MAX_KINDS], faults = first % 3;
     for (int k = 0; k < kit->kind_count; k++)
-        nodes[k] = kit->kinds[k].nodes = kit->kinds[k].nodes < MAX_NODES ? kit->kinds[k].nodes : MAX_NODES;
+        nodes[k] = kit->kinds[k].nodes.count =
+            kit->kinds[k].nodes.count < MAX_NODES ? kit->kinds[k].nodes.count : MAX_NODES;
     if (!elastic_instances(&set, kit, nodes, faults, &err)) {
         require(err.kind == ERROR_INFEASIBLE);
         return;

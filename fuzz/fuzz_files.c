@@ -189,7 +189,7 @@ static void take_products(const struct csv *csv)
     for (int i = 0; i < samples.count; i++) {
         const struct gemm_sample *sample = &samples.samples[i];
         require(sample->type < COST_TYPE_COUNT && is_within(sample->seconds, DBL_MIN, DBL_MAX));
-        require(sample->batch > 0 && sample->m > 0 && sample->n > 0 && sample->k > 0);
+        require(sample->size.batch > 0 && sample->size.m > 0 && sample->size.n > 0 && sample->size.k > 0);
     }
     gemm_samples_release(&samples);
 }

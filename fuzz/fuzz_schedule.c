@@ -22,7 +22,7 @@ static void check_timing(const struct pass_order *order)
         costs[stage] = (struct pass_cost){
             .forward = 1.0, .input = 1.0, .weight = 1.0, .kept = 1.0, .kept_for_weight = 0.5};
     require(timing_of_order(order, &options, false, &timing, &err));
-    require(timing.makespan >= 3.0 * order->microbatches && timing.peak >= 1.0);
+    require(timing.extent.makespan >= 3.0 * order->microbatches && timing.peak >= 1.0);
     timing_release(&timing);
 }
 
