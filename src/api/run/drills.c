@@ -174,13 +174,6 @@ static void drop(void *kept)
     wire_close(answer->wire);
 }
 
-static const struct field row_fields[] = {
-    FIELD_OUT(struct drill_time_row, "name", name, FIELD_TEXT),
-    FIELD_OUT(struct drill_time_row, "median", median, FIELD_DOUBLE),
-    FIELD_OUT(struct drill_time_row, "p90", p90, FIELD_DOUBLE),
-    FIELD_OUT(struct drill_time_row, "p99", p99, FIELD_DOUBLE),
-};
-
 static const struct field stopped_fields[] = {FIELD_OUT(rh_handle, "stopped", stands, FIELD_FLAG)};
 
 /* Writes what was found; that drills ended wrongly is an answer, too. */
@@ -199,7 +192,7 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
     drill_results_rows(results, answer->rows);
     api_judge(handle, passed, &why);
     API_VALUES(handle, handle, stopped_fields);
-    API_FIELDS(handle, "seconds", answer->rows, DRILL_TIMES, row_fields);
+    API_FIELDS(handle, "seconds", answer->rows, DRILL_TIMES, drill_time_fields);
     return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
 

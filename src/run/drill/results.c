@@ -1,6 +1,5 @@
 #include "run/drill/results.h"
 
-#include "core/fields.h"
 #include "core/statistics.h"
 #include "core/unit.h"
 #include "core/vector.h"
@@ -135,7 +134,8 @@ static const struct field sum_fields[] = {
     OF_DRILLS("layer_parts", cells, FIELD_INT64),
 };
 
-static const struct field time_fields[] = {
+const struct field drill_time_fields[4] = {
+    FIELD(struct drill_time_row, name, FIELD_TEXT, 0, 0),
     FIELD(struct drill_time_row, median, FIELD_DOUBLE, 0, 0),
     FIELD(struct drill_time_row, p90, FIELD_DOUBLE, 0, 0),
     FIELD(struct drill_time_row, p99, FIELD_DOUBLE, 0, 0),
@@ -153,7 +153,7 @@ void drill_results_write_json(const struct drill_results *results, int64_t seed,
     FIELDS_WRITE(results, sum_fields, json);
     json_open(json, "seconds", '{');
     for (int t = 0; t < DRILL_TIMES; t++)
-        FIELDS_MAP(&rows[t], time_fields, json, rows[t].name);
+        fields_write_map(&rows[t], drill_time_fields + 1, 3, json, rows[t].name);
     json_close(json);
     json_close(json);
 }

@@ -9,7 +9,7 @@
 #ifndef REHEARSE_RUN_DRILL_RESULTS_H
 #define REHEARSE_RUN_DRILL_RESULTS_H
 
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/text.h"
 #include "run/drill/drill.h"
 
@@ -56,6 +56,7 @@ struct drill_time_row {
     const char *name; /* "first_step" */
     double median, p90, p99;
 };
+extern const struct field drill_time_fields[4];
 void drill_results_rows(const struct drill_results *results, struct drill_time_row rows[DRILL_TIMES]);
 
 /* Writes a whole document, rehearse-drills/1. */
