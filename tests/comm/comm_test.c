@@ -183,6 +183,9 @@ static void test_that_rank_0_hangs_is_said(void **state)
     if (!run_and_lose("hang0", ""))
         skip();
     assert_int_equal(ranks_count("; rank 0 ("), 2);
+    double waited = 0; /* more than the limit, and no time of day */
+    const char *found = strstr(ranks_output, ": waited ");
+    assert_true(found && sscanf(found, ": waited %lf s", &waited) == 1 && waited >= 3 && waited < 1000);
     assert_int_equal(ranks_count("did not arrive and does not answer"), 2);
 }
 
@@ -277,9 +280,11 @@ static void test_launchers_say_how_many_there_are(void **state)
 
 static int answers_from; /* the rank that says that it is there, once */
 
+static int own_rank;
+
 static bool fake_start(int *rank, int *size)
 {
-    *rank = 0;
+    *rank = own_rank;
     *size = 4;
     return true;
 }
@@ -289,7 +294,9 @@ static void fake_stop(void)
 }
 
 static int hang_after;
-static int done, hanging;
+static int done, hanging, broken;
+static int break_at; /* the send of this tag is lost; 0: none */
+static int sent_tag, sent_length;
 
 static void *fake_reduce(int64_t *values, int count, enum comm_operation operation)
 {
@@ -305,8 +312,10 @@ static void *fake_broadcast(void *bytes, int count)
 
 static void *fake_send(void *group, int to, int tag, const void *bytes, int count)
 {
-    (void)group, (void)to, (void)tag, (void)bytes, (void)count;
-    return &done;
+    (void)group, (void)to, (void)bytes;
+    sent_tag = tag;
+    sent_length = count;
+    return tag == break_at ? &broken : &done;
 }
 
 static void *fake_receive(void *group, int from, int tag, void *bytes, int count)
@@ -318,7 +327,7 @@ static void *fake_receive(void *group, int from, int tag, void *bytes, int count
 
 static enum comm_state fake_test(void *request)
 {
-    return request == &done ? COMM_DONE : COMM_PENDING;
+    return request == &done ? COMM_DONE : request == &broken ? COMM_BROKEN : COMM_PENDING;
 }
 
 static bool fake_probe(int tag, int *from)
@@ -372,6 +381,111 @@ static void test_after_that_no_operation_waits(void **state)
     comm_close(four);
 }
 
+/* A rank whose bytes are lost says so, whether their length arrived or not; what comes after is not begun. */
+static void test_a_lost_message_ends_a_gathering(void **state)
+{
+    (void)state;
+    static const int tags[] = {COMM_TAG_LENGTH, COMM_TAG_BYTES};
+    own_rank = 1;
+    for (int i = 0; i < 3; i++) {
+        struct error err = {.text = ""};
+        hang_after = 1;
+        break_at = i < 2 ? tags[i] : 0;
+        struct comm *four = comm_open_with(&fake, 1, &err);
+        assert_non_null(four);
+        assert_int_equal(comm_gather(four, "abc", 3, NULL, NULL, "a gathering", &err), i == 2);
+        if (i < 2)
+            assert_string_equal(err.text,
+                                "a gathering: MPI says that the connection to another rank is lost");
+        assert_int_equal(sent_tag, i == 0 ? COMM_TAG_LENGTH : COMM_TAG_BYTES);
+        assert_int_equal(comm_gather(four, "", 0, NULL, NULL, "another", &err), i == 2);
+        if (i == 2)
+            assert_int_equal(sent_tag, COMM_TAG_LENGTH); /* of nothing there are no bytes */
+        else
+            assert_string_equal(err.text, "another: other ranks were lost before");
+        comm_close(four);
+    }
+    own_rank = break_at = 0;
+}
+
+/* A message may be empty and as long as COMM_MAX_BYTES; its tag is none of those that ranks wait with. */
+static void test_lengths_of_messages_have_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t length;
+        bool goes;
+    } cases[] = {{0, true}, {1, true}, {COMM_MAX_BYTES, true}, {COMM_MAX_BYTES + 1, false}, {-1, false}};
+    struct error err;
+    hang_after = 1;
+    struct comm *four = comm_open_with(&fake, 1, &err);
+    assert_non_null(four);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sent_tag = sent_length = -1;
+        assert_int_equal(comm_send(four, NULL, 1, 3, "", cases[i].length) != NULL, cases[i].goes);
+        assert_int_equal(sent_length, cases[i].goes ? cases[i].length : -1);
+        assert_int_equal(sent_tag, cases[i].goes ? COMM_TAG_FREE + 3 : -1);
+        if (cases[i].length < 2) /* the fake fills what is received */
+            assert_int_equal(comm_receive(four, NULL, 1, 3, (char[1]){0}, cases[i].length) != NULL,
+                             cases[i].goes);
+    }
+    comm_close(four);
+}
+
+static const char *why_not;
+
+static const char *fake_cannot_lose(void)
+{
+    return why_not;
+}
+
+static int fake_failed(int *ranks, int room)
+{
+    assert_int_equal(room, 2);
+    ranks[0] = 3;
+    return 1;
+}
+
+static int agreements;
+
+static void *fake_agree(void)
+{
+    agreements++;
+    return &hanging;
+}
+
+/* Ranks are lost one by one only where the module says so. */
+static void test_losses_are_the_modules(void **state)
+{
+    (void)state;
+    struct comm_calls calls = fake;
+    struct error err;
+    int ranks[2] = {-1, -1};
+    hang_after = 1;
+    struct comm *four = comm_open_with(&calls, 1, &err);
+    assert_non_null(four);
+    assert_false(comm_may_lose(comm, &err));
+    assert_string_equal(err.text, "ranks cannot be lost one by one: there is one rank");
+    assert_false(comm_may_lose(four, &err));
+    assert_string_equal(err.text,
+                        "ranks cannot be lost one by one: this MPI module does not report lost ranks");
+    assert_int_equal(comm_failed(four, ranks, 2), 0);
+    comm_agree_to_leave(four, 0); /* nothing to wait for */
+    calls.cannot_lose = fake_cannot_lose;
+    calls.failed = fake_failed;
+    calls.agree = fake_agree;
+    why_not = "it is too old";
+    assert_false(comm_may_lose(four, &err));
+    assert_string_equal(err.text, "ranks cannot be lost one by one: it is too old");
+    why_not = NULL;
+    assert_true(comm_may_lose(four, &err));
+    assert_int_equal(comm_failed(four, ranks, 2), 1);
+    assert_int_equal(ranks[0], 3);
+    comm_agree_to_leave(four, 0.01); /* an agreement that never ends is given up */
+    assert_int_equal(agreements, 1);
+    comm_close(four);
+}
+
 #define TEST1(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
 
 int main(int argc, char **argv)
@@ -386,6 +500,9 @@ int main(int argc, char **argv)
         TEST1(test_launchers_say_how_many_there_are),
         TEST1(test_who_does_not_answer_is_named),
         TEST1(test_after_that_no_operation_waits),
+        TEST1(test_a_lost_message_ends_a_gathering),
+        TEST1(test_lengths_of_messages_have_limits),
+        TEST1(test_losses_are_the_modules),
         TEST1(test_ranks_exchange_values),
         TEST1(test_all_fail_with_the_first_that_fails),
         TEST1(test_who_has_other_bytes_is_named),
