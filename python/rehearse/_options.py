@@ -130,6 +130,8 @@ def argument(option, value):
 
 def in_python(text, options):
     """A message of the library that names options as arguments: `force=True` and not `--force`."""
+    if re.match(r"[^:]+:\d+: ", text):  # about a line of a file, whose options are those of other software
+        return text
     known = {name: option for option in options for name, option in words_of(option).items()}
 
     def alone(found):
@@ -154,7 +156,7 @@ def in_python(text, options):
 
     text = re.sub(r"'rehearse ([a-z-]+(?: [a-z]+)?)((?: --[a-z-]+)*)'", call, text)
     text = re.sub(r"'(--?[a-zA-Z][\w-]*)(?:[ =]([^']+))?'", quoted, text)
-    text = re.sub(r"(?<![\w'-])(--?[a-zA-Z][\w-]*)(?:([ =])([^\s,;:()']+))?", alone, text)
+    text = re.sub(r"(?<![^\s(,])(--?[a-zA-Z][\w-]*)(?:([ =])([^\s,;:()']+))?", alone, text)
     first, colon, rest = text.partition(": ")
     return python_name(known[f"--{first}"]["field"]) + colon + rest if colon and f"--{first}" in known else text
 

@@ -102,7 +102,8 @@ class Arguments(unittest.TestCase):
         from rehearse._options import in_python
 
         text = "job.sh: runs train.py without any argument of Megatron-LM (--micro-batch-size, --num-layers, …)"
-        self.assertEqual(in_python(text, options), text)
+        for theirs in (text, "job.sh:3: '--device 7' is unknown", "'/data/-d x' is a folder"):
+            self.assertEqual(in_python(theirs, options), theirs)
         self.assertEqual(in_python("'--device NAME' is missing; --strict: no, or --device a.json", options),
                          "device=NAME is missing; strict=True: no, or device='a.json'")
 
