@@ -1,7 +1,7 @@
 /* Handles: what a command has made. One is made whole by its maker and is only read afterwards.
  *
- * A maker embeds struct rh_handle at the start of a struct of its own, adds a value for everything that callers may ask
- * by name, and returns it. Values point into the maker's struct or into the handle's arena. */
+ * A maker embeds struct rh_handle at the start of a struct of its own, and returns it. Callers may ask by name for all that
+ * its document has (heard.h), and for what it adds from tables of fields (value.h). */
 #ifndef REHEARSE_API_HANDLE_H
 #define REHEARSE_API_HANDLE_H
 

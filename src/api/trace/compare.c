@@ -122,6 +122,7 @@ static bool is_within_noise(const struct similarity *result)
 }
 
 static const struct field window_fields[] = {
+    FIELD_WORDS(struct similarity_window, "of", part, similarity_part_names),
     FIELD_OUT(struct similarity_window, "value", value, FIELD_DOUBLE),
     FIELD_OUT(struct similarity_window, "latency_ratio", ratio, FIELD_DOUBLE),
     FIELD_OUT(struct similarity_window, "floor", floor, FIELD_DOUBLE),
@@ -136,10 +137,10 @@ static void add_window(const struct similarity *result, struct json *json)
     }
     json_open_flat(json, "worst_window", '{');
     json_string(json, "name", similarity_stream_name(window->stream));
-    json_string(json, "of", similarity_part_names[window->part]);
+    fields_write(window, window_fields, 1, json);
     json_number(json, "from", (double)window->tenth / SIMILARITY_TENTHS);
     json_number(json, "to", (double)(window->tenth + 1) / SIMILARITY_TENTHS);
-    FIELDS_WRITE(window, window_fields, json);
+    fields_write(window, window_fields + 1, 3, json);
     json_close(json);
 }
 
