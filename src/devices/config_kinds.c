@@ -1,153 +1,87 @@
-/* The kinds of models that configurations of Hugging Face describe, and what only one of them has.
- *
- * Sources: configuration_*.py and modeling_*.py of huggingface/transformers 4.57 and 5; of MiniMax-M2 and Grok-1 those that
- * lie with their weights. */
+/* The kinds of models that configurations of Hugging Face describe (data/config-kinds.yaml), and what only one of them has. */
 #include "devices/config_part.h"
+
+#include "core/once.h"
 
 #include <string.h>
 
-#define HYBRID    "Mamba blocks among the others (a hybrid) are not modelled"
-#define HYBRID_2  "Mamba-2 blocks among the others (a hybrid) are not modelled"
-#define RECURRENT "recurrent blocks are not modelled"
-#define LINEAR    "linear attention in some blocks is not modelled"
-#define ADAPTERS  "adapters for images and speech are not modelled"
+/* In the order of enum config_habit. */
+static const char *const habits[] = {"gated",       "biased",   "qkv-biased", "layer-norm",  "tied",
+                                     "qk-norm",     "learned",  "dropout",    "full-ffn",    "mixture",
+                                     "latent",      "sinks",    "masked",     "plain-norm",  "embedding-norm",
+                                     "gelu",        "parallel", "one-norm",   "four-norms",  "wide-norm",
+                                     "output-norm", "scaled",   "sigmoid",    "softmax-all", "text-part"};
 
-/* What GPT-2 and its relatives have. */
-#define LIKE_GPT (BIASED | QKV_BIASED | LAYER_NORM)
+extern const char data_config_kinds[];
+extern const size_t data_config_kinds_size;
 
-static const struct config_kind kinds[] = {
-    {"llama", GATED, NULL},
-    {"Yi", GATED, NULL},
-    {"mistral", GATED, NULL},
-    {"ministral", GATED, NULL},
-    {"ministral3", GATED, NULL},
-    {"mixtral", GATED | MIXTURE, NULL},
-    {"qwen2", GATED | QKV_BIASED, NULL},
-    {"mimo", GATED | QKV_BIASED, NULL},
-    {"qwen2_moe", GATED | QKV_BIASED | MIXTURE | SOFTMAX_ALL, NULL},
-    {"qwen2_vl", GATED | QKV_BIASED | TEXT_PART, NULL},
-    {"qwen2_5_vl", GATED | QKV_BIASED | TEXT_PART, NULL},
-    {"qwen3", GATED | QK_NORM, NULL},
-    {"qwen3_moe", GATED | QK_NORM | MIXTURE | SOFTMAX_ALL, NULL},
-    {"qwen3_vl", GATED | QK_NORM | TEXT_PART, NULL},
-    {"qwen3_vl_moe", GATED | QK_NORM | MIXTURE | TEXT_PART, NULL},
-    {"deepseek_v2", GATED | MIXTURE | LATENT | SOFTMAX_ALL, NULL},
-    {"deepseek_v3", GATED | MIXTURE | LATENT, NULL},
-    {"kimi_k2", GATED | MIXTURE | LATENT, NULL},
-    {"glm", GATED | QKV_BIASED, NULL},
-    {"glm4", GATED | QKV_BIASED | FOUR_NORMS, NULL},
-    {"glm4_moe", GATED | MIXTURE | SIGMOID, NULL},
-    {"dots1", GATED | QK_NORM | MIXTURE | SIGMOID, NULL},
-    {"minimax_m2", GATED | MIXTURE | WIDE_NORM | SIGMOID, NULL},
-    {"ernie4_5", GATED | TIED, NULL},
-    {"ernie4_5_moe", GATED | TIED | MIXTURE, NULL},
-    {"gemma", GATED | TIED | GELU | SCALED, NULL},
-    {"gemma2", GATED | TIED | GELU | SCALED | FOUR_NORMS, NULL},
-    {"gemma3", GATED | TIED | GELU | SCALED | FOUR_NORMS | QK_NORM, NULL},
-    {"gemma3_text", GATED | TIED | GELU | SCALED | FOUR_NORMS | QK_NORM, NULL},
-    {"gpt_oss", GATED | BIASED | QKV_BIASED | MIXTURE | SINKS, NULL},
-    {"llama4", GATED | MIXTURE | SIGMOID | TEXT_PART, NULL},
-    {"llama4_text", GATED | MIXTURE | SIGMOID, NULL},
-    {"cohere", GATED | TIED | PLAIN_NORM | PARALLEL | ONE_NORM | SCALED, NULL},
-    {"cohere2", GATED | TIED | PLAIN_NORM | PARALLEL | ONE_NORM | SCALED, NULL},
-    {"olmo", GATED, NULL},
-    {"olmo2", GATED | WIDE_NORM | OUTPUT_NORM, NULL},
-    {"olmo3", GATED | WIDE_NORM | OUTPUT_NORM, NULL},
-    {"olmoe", GATED | WIDE_NORM | MIXTURE | SOFTMAX_ALL, NULL},
-    {"granite", GATED | SCALED, NULL},
-    {"granitemoe", GATED | SCALED | MIXTURE, NULL},
-    {"granitemoeshared", GATED | SCALED | MIXTURE, NULL},
-    {"smollm3", GATED | TIED, NULL},
-    {"seed_oss", GATED | QKV_BIASED, NULL},
-    {"hunyuan_v1_dense", GATED | QK_NORM, NULL},
-    {"stablelm", GATED | LAYER_NORM, NULL},
-    {"starcoder2", LIKE_GPT | TIED | GELU, NULL},
-    {"internlm", GATED, NULL},
-    {"internlm2", GATED, NULL},
-    {"internlm3", GATED, NULL},
-    {"baichuan", GATED, NULL},
-    {"nemotron", LAYER_NORM, NULL},
-    {"arcee", 0, NULL},
-    {"falcon", TIED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
-    {"phi", LIKE_GPT | FULL_FFN | PARALLEL | ONE_NORM, NULL},
-    {"phi3", GATED, NULL},
-    {"phimoe", GATED | LAYER_NORM | MIXTURE, NULL},
-    {"gpt2", LIKE_GPT | TIED | LEARNED | DROPOUT | FULL_FFN, NULL},
-    {"gpt_bigcode", LIKE_GPT | TIED | LEARNED | DROPOUT | FULL_FFN, NULL},
-    {"gpt_neo", BIASED | LAYER_NORM | TIED | LEARNED | FULL_FFN, NULL},
-    {"gpt_neox", LIKE_GPT | PARALLEL, NULL},
-    {"gptj", BIASED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
-    {"codegen", BIASED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
-    {"opt", LIKE_GPT | TIED | LEARNED | DROPOUT, NULL},
-    {"bloom", LIKE_GPT | TIED | EMBEDDING_NORM | FULL_FFN, NULL},
-    {"mpt", TIED | PLAIN_NORM | FULL_FFN, NULL},
-    {"dbrx", GATED | PLAIN_NORM | MIXTURE | FULL_FFN, NULL},
-    {"grok-1", GATED | TIED | GELU | SCALED | FOUR_NORMS | MIXTURE | SOFTMAX_ALL, NULL},
-    {"bert", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
-    {"roberta", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
-    {"xlm-roberta", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
-    {"t5", TIED, NULL},
-    {"deepseek_v32", 0, "sparse attention chosen by an indexer is not modelled"},
-    {"glm_moe_dsa", 0, "sparse attention chosen by an indexer is not modelled"},
-    {"qwen3_next", 0, "linear attention in three of four blocks is not modelled"},
-    {"qwen3_5", 0, LINEAR},
-    {"qwen3_5_moe", 0, LINEAR},
-    {"kimi_linear", 0, LINEAR},
-    {"minimax", 0, "lightning attention (linear) in seven of eight blocks is not modelled"},
-    {"minimax_text_01", 0, "lightning attention (linear) in seven of eight blocks is not modelled"},
-    {"nemotron_h", 0, HYBRID_2},
-    {"mamba", 0, "Mamba blocks are not modelled"},
-    {"mamba2", 0, "Mamba-2 blocks are not modelled"},
-    {"falcon_mamba", 0, "Mamba blocks are not modelled"},
-    {"falcon_h1", 0, "Mamba blocks beside attention (a hybrid) are not modelled"},
-    {"jamba", 0, HYBRID},
-    {"zamba", 0, HYBRID},
-    {"zamba2", 0, HYBRID_2},
-    {"bamba", 0, HYBRID_2},
-    {"granitemoehybrid", 0, HYBRID_2},
-    {"plamo2", 0, HYBRID_2},
-    {"lfm2", 0, "convolutions among the blocks of attention are not modelled"},
-    {"lfm2_moe", 0, "convolutions among the blocks of attention are not modelled"},
-    {"recurrent_gemma", 0, RECURRENT},
-    {"rwkv", 0, RECURRENT},
-    {"xlstm", 0, RECURRENT},
-    {"gemma3n", 0, "per-block embeddings and predictions are not modelled"},
-    {"gemma3n_text", 0, "per-block embeddings and predictions are not modelled"},
-    {"gemma4", 0, "blocks with wider heads among the others are not modelled"},
-    {"gemma4_text", 0, "blocks with wider heads among the others are not modelled"},
-    {"mllama", 0, "cross attention to images in some blocks is not modelled"},
-    {"nemotron-nas", 0, "blocks of different widths are not modelled"},
-    {"mimo_v2_flash", 0, "blocks with a window that have more key heads than others are not modelled"},
-    {"hunyuan_v1_moe", 0, "per-block lists of numbers of experts are not supported"},
-    {"deci", 0, "blocks of different numbers of heads are not modelled"},
-    {"phi4mm", 0, ADAPTERS},
-    {"phi4_multimodal", 0, ADAPTERS},
-    {"switch_transformers", 0, "experts in an encoder and a decoder are not modelled"},
-};
+static struct {
+    struct once once;
+    struct doc doc; /* holds the texts */
+    struct config_kind *kinds;
+    size_t count;
+} known = {.once = ONCE_INIT};
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+static bool read_habits(unsigned *all, const struct doc_node *list, struct error *err)
+{
+    for (const struct doc_node *word = list->first_child; word; word = word->next) {
+        size_t i = 0, count = sizeof habits / sizeof *habits;
+        while (i < count && strcmp(habits[i], word->text ? word->text : "") != 0)
+            i++;
+        if (i == count)
+            return doc_error(&known.doc, word, err, "unknown habit");
+        *all |= 1u << i;
+    }
+    return true;
+}
+
+static bool read_kinds(struct error *err)
+{
+    if (!doc_parse(&known.doc, DOC_JSON, "config-kinds.yaml", data_config_kinds, data_config_kinds_size, err))
+        return false;
+    const struct doc_node *read = doc_find(known.doc.root, "read"),
+                          *refused = doc_find(known.doc.root, "refused");
+    size_t room = read->count, count = 0;
+    for (const struct doc_node *why = refused->first_child; why; why = why->next)
+        room += why->count;
+    struct config_kind *kinds = ARENA_ARRAY(&known.doc.arena, room, struct config_kind);
+    bool ok = kinds || error_memory(err);
+    for (const struct doc_node *node = read->first_child; ok && node; node = node->next) {
+        kinds[count].type = node->key;
+        ok = read_habits(&kinds[count++].habits, node, err);
+    }
+    for (const struct doc_node *why = refused->first_child; ok && why; why = why->next)
+        for (const struct doc_node *type = why->first_child; type; type = type->next)
+            kinds[count++] = (struct config_kind){.type = type->text, .refused = why->key};
+    known.kinds = kinds;
+    known.count = count;
+    if (!ok)
+        doc_release(&known.doc);
+    return ok;
+}
+
+/* Returns the kind whose type is these letters; NULL: there is none, or no memory. */
+static const struct config_kind *find(const char *type, size_t length)
+{
+    bool there = once_needed(&known.once, read_kinds);
+    for (size_t i = 0; there && i < known.count; i++)
+        if (strlen(known.kinds[i].type) == length && memcmp(known.kinds[i].type, type, length) == 0)
+            return &known.kinds[i];
+    return NULL;
+}
 
 /* A text part's type ends with "_text". */
 const struct config_kind *config_kind_of(const char *type)
 {
-    for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].type, type) == 0)
-            return &kinds[i];
-    size_t length = text_ends_with(type, "_text") ? strlen(type) - 5 : 0;
-    for (size_t i = 0; length > 0 && i < KINDS; i++)
-        if (strlen(kinds[i].type) == length && strncmp(kinds[i].type, type, length) == 0)
-            return &kinds[i];
-    return NULL;
+    const struct config_kind *kind = find(type, strlen(type));
+    return kind || !text_ends_with(type, "_text") ? kind : find(type, strlen(type) - strlen("_text"));
 }
 
 void config_kinds_list(struct text *out)
 {
-    const char *between = "";
-    for (size_t i = 0; i < KINDS; i++)
-        if (!kinds[i].refused) {
-            text_format(out, "%s%s", between, kinds[i].type);
-            between = ", ";
-        }
+    for (size_t i = 0; i < known.count; i++)
+        if (!known.kinds[i].refused)
+            text_format(out, "%s%s", i > 0 ? ", " : "", known.kinds[i].type);
 }
 
 /* ---- what one kind has ---- */
