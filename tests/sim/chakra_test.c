@@ -378,6 +378,88 @@ static void a_timeline_becomes_a_trace_of_each_device(void **state)
     chakra_release(&second);
 }
 
+/* Which streams are one: threads of the host, and engines of the device. */
+static int64_t stream_of(const struct chakra_node *node)
+{
+    int type = node->type == CHAKRA_STORE ? CHAKRA_LOAD : node->type;
+    return node->host ? 1000 + node->thread : type;
+}
+
+/* Of all nodes that may begin, that which became ready first, then the first in the file, takes its stream as soon as it is free. */
+static void nodes_begin_in_the_order_in_which_they_are_ready(void **state)
+{
+    enum { COUNT = 60 };
+    uint64_t random = 5;
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        struct chakra_node nodes[COUNT] = {0};
+        uint64_t deps[COUNT][3];
+        int64_t ready[COUNT] = {0}, start[COUNT], end[COUNT];
+        bool begun[COUNT] = {false}, control = trial % 2;
+        struct text text = {0};
+        struct replay replay;
+        struct error err;
+        chakra_add_head(&text, "1");
+        for (int i = 0; i < COUNT; i++) {
+            uint64_t bits = random_next(&random);
+            uint32_t wanted = i > 0 ? (uint32_t)(bits % 4) : 0;
+            nodes[i] = (struct chakra_node){.id = 100 + (uint64_t)i,
+                                            .name = "n",
+                                            .type = (uint8_t)(CHAKRA_LOAD + (bits >> 8) % 6),
+                                            .duration = 1 + (int64_t)((bits >> 16) % 9),
+                                            .host = (bits >> 24) % 4 == 0,
+                                            .collective = -1,
+                                            .from = -1,
+                                            .to = -1,
+                                            .tag = -1};
+            nodes[i].thread = nodes[i].host ? (int64_t)((bits >> 32) % 2) : 0;
+            *(control ? &nodes[i].control_count : &nodes[i].data_count) = wanted;
+            for (uint32_t d = 0; d < wanted; d++) /* earlier nodes, one of them perhaps twice */
+                deps[i][d] = 100 + (random_next(&random) % (uint64_t)i);
+            chakra_add_node(&text, &nodes[i], deps[i]);
+        }
+        for (int done = 0; done < COUNT; done++) {
+            int next = -1;
+            for (int i = 0; i < COUNT; i++) {
+                bool may = !begun[i];
+                for (uint32_t d = 0; d < nodes[i].data_count + nodes[i].control_count; d++)
+                    may = may && begun[deps[i][d] - 100];
+                if (may && (next < 0 || ready[i] < ready[next]))
+                    next = i;
+            }
+            assert_true(next >= 0);
+            begun[next] = true;
+            start[next] = ready[next];
+            for (int i = 0; i < COUNT; i++)
+                if (i != next && begun[i] && stream_of(&nodes[i]) == stream_of(&nodes[next]) &&
+                    end[i] > start[next])
+                    start[next] = end[i];
+            end[next] = start[next] + 1000 * nodes[next].duration;
+            for (int i = 0; i < COUNT; i++)
+                for (uint32_t d = 0; d < nodes[i].data_count + nodes[i].control_count; d++)
+                    if (deps[i][d] == nodes[next].id && end[next] > ready[i])
+                        ready[i] = end[next];
+        }
+        if (!replay_parse(&replay, "a.et", text.data, text.length, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(replay.count, COUNT);
+        int64_t first = INT64_MAX; /* times count from the first start */
+        for (int i = 0; i < COUNT; i++)
+            first = start[i] < first ? start[i] : first;
+        for (size_t i = 0; i < COUNT; i++) {
+            const struct replay_activity *activity = &replay.activities[i];
+            assert_int_equal(activity->start - replay.activities[0].start, start[activity->place] - first);
+            assert_int_equal(activity->duration, 1000 * nodes[activity->place].duration);
+            for (size_t j = 0; j < i; j++)
+                assert_int_equal(activity->stream == replay.activities[j].stream,
+                                 stream_of(&nodes[activity->place]) ==
+                                     stream_of(&nodes[replay.activities[j].place]));
+        }
+        replay_release(&replay);
+        text_release(&text);
+    }
+}
+
 #define NODES "{\"schema\": \"1.0.2-chakra.0.0.4\", \"nodes\": ["
 
 static void wrong_traces_are_refused(void **state)
@@ -440,6 +522,7 @@ int main(void)
         cmocka_unit_test(unknown_fields_are_passed_over),
         cmocka_unit_test(heads_of_any_length_are_read),
         cmocka_unit_test(a_timeline_becomes_a_trace_of_each_device),
+        cmocka_unit_test(nodes_begin_in_the_order_in_which_they_are_ready),
         cmocka_unit_test(wrong_traces_are_refused),
     };
     return cmocka_run_group_tests_name("chakra", tests, folder_make, folder_remove);

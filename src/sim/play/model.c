@@ -591,5 +591,4 @@ void play_model_release(struct play_model *model)
 {
     for (int p = 0; p < model->pipeline_count; p++)
         pass_order_release(&model->pipelines[p].order);
-    *model = (struct play_model){.pipeline_count = 0};
 }
