@@ -12,8 +12,11 @@ static const void *place(const void *record, const struct field *field)
 double field_get(const void *record, const struct field *field)
 {
     const void *at = place(record, field);
+    if (field->type >= FIELD_MAP) /* no number */
+        return 0.0;
     switch (field->type) {
     case FIELD_INT:
+    case FIELD_SOME_INT:
     case FIELD_WORD:
         return *(const int *)at;
     case FIELD_INT64:
@@ -33,9 +36,6 @@ double field_get(const void *record, const struct field *field)
     case FIELD_KNOWN_CHARS:
         return *(const char *)at != 0;
     case FIELD_OTHER:
-    case FIELD_MAP:
-    case FIELD_FLAT_MAP:
-    case FIELD_END:
         return 0.0;
     default:
         return *(const double *)at;
@@ -160,27 +160,107 @@ static bool is_unknown(const void *record, const struct field *field)
                      field_get(record, field) < 0;
 }
 
+/* As what a field is written; those that are not listed are numbers. */
+static enum json_type type_of(const struct field *field)
+{
+    static const enum json_type types[FIELD_END + 1] = {
+        [FIELD_INT] = JSON_INTEGER,        [FIELD_INT64] = JSON_INTEGER,
+        [FIELD_SIZE] = JSON_INTEGER,       [FIELD_KNOWN_INT64] = JSON_INTEGER,
+        [FIELD_SOME_INT] = JSON_INTEGER,   [FIELD_SOME_INT64] = JSON_INTEGER,
+        [FIELD_FLAG] = JSON_BOOL,          [FIELD_TEXT] = JSON_STRING,
+        [FIELD_SOME_TEXT] = JSON_STRING,   [FIELD_WORD] = JSON_STRING,
+        [FIELD_CHARS] = JSON_STRING,       [FIELD_SOME_CHARS] = JSON_STRING,
+        [FIELD_KNOWN_CHARS] = JSON_STRING, [FIELD_END] = JSON_END};
+    bool is_map = field->type == FIELD_MAP || field->type == FIELD_FLAT_MAP;
+    return is_map || types[field->type] ? types[field->type] : JSON_NUMBER;
+}
+
+static void tell(const struct json *json, struct json_item item)
+{
+    json->listener->hear(json->listener->context, &item);
+}
+
+/* Lists within a sample are not told. */
+static void tell_fields(const struct field *fields, size_t count, const struct json *json)
+{
+    for (const struct field *field = fields; field < fields + count; field++)
+        if (field->type == FIELD_STRUCT) {
+            tell(json, (struct json_item){.type = JSON_MAP, .key = field->key});
+            tell_fields(field->rows->fields, field->rows->count, json);
+            tell(json, (struct json_item){.type = JSON_END});
+        } else if (field->type != FIELD_OTHER && !field->rows) {
+            tell(json, (struct json_item){.type = type_of(field), .key = field->key});
+        }
+}
+
+void fields_tell(const struct field *fields, size_t count, const struct json *json)
+{
+    if (!json->listener)
+        return;
+    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = true});
+    tell(json, (struct json_item){.type = JSON_MAP});
+    tell_fields(fields, count, json);
+    tell(json, (struct json_item){.type = JSON_END});
+    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = false});
+}
+
+static bool is_left_out(const struct field *field, double value)
+{
+    if (field->type >= FIELD_SOME_INT && field->type <= FIELD_SOME_DOUBLE)
+        return !(value >= field->min);
+    return field->type == FIELD_OTHER ||
+           (value == 0 && (field->type == FIELD_SOME_TEXT || field->type == FIELD_SOME_CHARS));
+}
+
+static void write_items(const char *items, size_t number, bool flat, const struct field_rows *rows,
+                        struct json *json, const char *key)
+{
+    (flat ? json_open_flat : json_open)(json, key, '[');
+    if (rows->fields->key)
+        fields_tell(rows->fields, rows->count, json);
+    for (size_t i = 0; i < number; i++)
+        if (rows->fields->key)
+            fields_write_map(items + i * rows->size, rows->fields, rows->count, json, NULL);
+        else
+            fields_write(items + i * rows->size, rows->fields, 1, json);
+    json_close(json);
+}
+
+/* Writes what has rows. */
+static void write_rows(const void *record, const struct field *field, struct json *json)
+{
+    const struct field_rows *rows = field->rows;
+    const void *at = place(record, field), *number = (const char *)record + rows->number;
+    if (field->type == FIELD_STRUCT)
+        fields_write_map(at, rows->fields, rows->count, json, field->key);
+    else if (field->type == FIELD_POINTER)
+        fields_write_long_map(*(const void *const *)at, rows->fields, rows->count, json, field->key);
+    else
+        write_items(*(const char *const *)at,
+                    rows->width == sizeof(int) ? (size_t) * (const int *)number : *(const size_t *)number,
+                    field->type == FIELD_FLAT_LIST, rows, json, field->key);
+}
+
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         double value = field_get(record, field);
-        bool is_left_out =
-            (value == 0 && (field->type == FIELD_SOME_TEXT || field->type == FIELD_SOME_CHARS)) ||
-            (value < 0 && field->type == FIELD_SOME_INT64);
-        if (field->type == FIELD_OTHER || is_left_out)
+        if (is_left_out(field, value))
             continue;
-        if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
+        if (field->rows)
+            write_rows(record, field, json);
+        else if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
             json_string(json, field->key, *(const char *const *)place(record, field));
         else if (field->type == FIELD_FLAG)
             json_bool(json, field->key, value != 0);
         else if (field->type == FIELD_WORD)
             json_string(json, field->key, field->words[(int)value]);
-        else if (field->type == FIELD_INT)
+        else if (field->type == FIELD_INT || field->type == FIELD_SOME_INT)
             json_integer(json, field->key, *(const int *)place(record, field));
         else if (is_unknown(record, field))
             json_null(json, field->key);
-        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE ||
-                 field->type == FIELD_KNOWN_INT64 || field->type == FIELD_SOME_INT64)
+        else if (field->type == FIELD_INT64 || field->type == FIELD_SOME_INT64 || field->type == FIELD_SIZE ||
+                 field->type == FIELD_KNOWN_INT64)
             json_integer(json, field->key, *(const int64_t *)place(record, field));
         else if (field->type == FIELD_CHARS || field->type == FIELD_SOME_CHARS ||
                  field->type == FIELD_KNOWN_CHARS)
@@ -202,50 +282,21 @@ void fields_write_map(const void *record, const struct field *fields, size_t cou
     json_close(json);
 }
 
-/* As what a field is written; those that are not listed are numbers. */
-static enum json_type type_of(const struct field *field)
+void fields_write_long_map(const void *record, const struct field *fields, size_t count, struct json *json,
+                           const char *key)
 {
-    static const enum json_type types[FIELD_END + 1] = {[FIELD_INT] = JSON_INTEGER,
-                                                        [FIELD_INT64] = JSON_INTEGER,
-                                                        [FIELD_SIZE] = JSON_INTEGER,
-                                                        [FIELD_KNOWN_INT64] = JSON_INTEGER,
-                                                        [FIELD_SOME_INT64] = JSON_INTEGER,
-                                                        [FIELD_FLAG] = JSON_BOOL,
-                                                        [FIELD_TEXT] = JSON_STRING,
-                                                        [FIELD_SOME_TEXT] = JSON_STRING,
-                                                        [FIELD_WORD] = JSON_STRING,
-                                                        [FIELD_CHARS] = JSON_STRING,
-                                                        [FIELD_SOME_CHARS] = JSON_STRING,
-                                                        [FIELD_KNOWN_CHARS] = JSON_STRING,
-                                                        [FIELD_END] = JSON_END};
-    bool is_map = field->type == FIELD_MAP || field->type == FIELD_FLAT_MAP;
-    return is_map || types[field->type] ? types[field->type] : JSON_NUMBER;
-}
-
-static void tell(const struct json *json, struct json_item item)
-{
-    json->listener->hear(json->listener->context, &item);
-}
-
-void fields_tell(const struct field *fields, size_t count, const struct json *json)
-{
-    if (!json->listener)
+    if (!record) {
+        json_null(json, key);
         return;
-    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = true});
-    tell(json, (struct json_item){.type = JSON_MAP});
-    for (const struct field *field = fields; field < fields + count; field++)
-        if (field->type != FIELD_OTHER)
-            tell(json, (struct json_item){.type = type_of(field), .key = field->key});
-    tell(json, (struct json_item){.type = JSON_END});
-    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = false});
+    }
+    json_open(json, key, '{');
+    fields_write(record, fields, count, json);
+    json_close(json);
 }
 
 void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
                        size_t count, struct json *json, const char *key)
 {
-    json_open(json, key, '[');
-    fields_tell(fields, count, json);
-    for (size_t i = 0; i < items; i++)
-        fields_write_map((const char *)records + i * size, fields, count, json, NULL);
-    json_close(json);
+    write_items(records, items, false,
+                &(const struct field_rows){.fields = fields, .count = count, .size = size}, json, key);
 }

@@ -82,7 +82,7 @@ static bool read_peaks(struct table_reader *r, const struct doc_node *map, struc
         return false;
     memset(device->peak, 0, sizeof device->peak);
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
-        const struct field field = {types[t].name, 0, FIELD_COMPUTE, MIN_RATE, MAX_RATE, NULL};
+        const struct field field = {types[t].name, 0, FIELD_COMPUTE, MIN_RATE, MAX_RATE, NULL, NULL};
         if ((t == COST_FP32 || doc_find(peaks, field.key)) &&
             !field_read(&device->peak[t], &field, r->doc, peaks, r->err))
             return false;

@@ -25,6 +25,10 @@ struct elastic_share {
     int64_t count; /* pipelines; at least 1 */
     int64_t each;  /* micro-batches of a pipeline; set by elastic_split */
     int64_t extra; /* pipelines that have one more; set by elastic_split */
+    /* for reports: the shape's, and the slowest pipeline's seconds */
+    const char *name, *path;
+    int instances;
+    double seconds;
 };
 
 /* Sets each and extra; returns the slowest pipeline's seconds. INFINITY: fewer micro-batches than

@@ -115,6 +115,8 @@ struct elastic_loss {
     int shape;       /* of its instance; -1: spares */
     int position;
     struct elastic_outcome outcome;
+    const char *name; /* for reports: of the shape; NULL: spares */
+    double downtime;  /* likewise; NAN: a checkpoint is loaded */
 };
 
 /* Every single loss. *losses is malloc'ed. */

@@ -256,8 +256,7 @@ bool templates_write_json(const struct template_set *set, const struct planning 
                           struct error *err)
 {
     bool ok = true;
-    json_open(json, NULL, '{');
-    json_string(json, "format", "rehearse-templates/2");
+    json_open_document(json, "rehearse-templates/2");
     json_number(json, "planning_seconds", set->planning_seconds);
     json_open(json, "templates", '[');
     for (int i = 0; ok && i < set->count && !stop_wanted(); i++) {

@@ -1,5 +1,6 @@
 /* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). Settings without a key are listed under "rehearse",
  * which DeepSpeed ignores. */
+#include "core/fields.h"
 #include "launch/part.h"
 
 #include <inttypes.h>
@@ -78,20 +79,31 @@ static bool splits_tensors(const struct job *job)
     return job->degrees.tensor > 1 && !is_pipeline(job) && job->sharding <= 2;
 }
 
+/* clang-format off */
+#define BATCH_FIELDS(X, of) \
+    X(of, INT64, train_batch_size) X(of, INT64, train_micro_batch_size_per_gpu) \
+    X(of, INT64, gradient_accumulation_steps)
+#define SETTINGS_FIELDS(X, of) \
+    X(of, INT64, sequence) X(of, SOME_INT, tensor) X(of, SOME_INT, context) X(of, SOME_INT, expert) \
+    X(of, SOME_TEXT, recompute) X(of, SOME_TEXT, precision)
+#define OFFLOAD_FIELDS(X, of) X(of, TEXT, device) X(of, SOME_DOUBLE, ratio)
+/* clang-format on */
+FIELDS_RECORD(batch, BATCH_FIELDS);
+FIELDS_RECORD(settings, SETTINGS_FIELDS);
+FIELDS_RECORD(offload, OFFLOAD_FIELDS);
+
 /* Writes the settings of a job that no key of DeepSpeed has, so that `rehearse price` finds them again. */
 static void write_settings(struct json *json, const struct job *job)
 {
-    json_integer(json, "sequence", job->sequence);
-    if (job->degrees.tensor > 1)
-        json_integer(json, "tensor", job->degrees.tensor);
-    if (job->degrees.context > 1)
-        json_integer(json, "context", job->degrees.context);
-    if (job->degrees.expert > 1)
-        json_integer(json, "expert", job->degrees.expert);
-    if (job->recompute == RECOMPUTE_SELECTIVE)
-        json_string(json, "recompute", recompute_name(job->recompute));
-    if (is_fp8_or_less(job))
-        json_string(json, "precision", cost_type_name(job->type));
+    const struct settings settings = {
+        job->sequence,
+        job->degrees.tensor > 1 ? job->degrees.tensor : -1,
+        job->degrees.context > 1 ? job->degrees.context : -1,
+        job->degrees.expert > 1 ? job->degrees.expert : -1,
+        job->recompute == RECOMPUTE_SELECTIVE ? recompute_name(job->recompute) : NULL,
+        is_fp8_or_less(job) ? cost_type_name(job->type) : NULL,
+    };
+    FIELDS_WRITE(&settings, settings_fields, json);
 }
 
 static void write_rest(struct json *json, const struct launch_subject *of)
@@ -167,13 +179,10 @@ static bool check(const struct job *job, struct error *err)
 
 static void write_offload(struct json *json, const struct technique *technique)
 {
-    if (technique->offload == 0)
-        return;
-    json_open(json, "offload_optimizer", '{');
-    json_string(json, "device", technique->offload_to == PLACE_NVME ? "nvme" : "cpu");
-    if (technique->offload < 100)
-        json_number(json, "ratio", technique->offload / 100.0);
-    json_close(json);
+    const struct offload offload = {technique->offload_to == PLACE_NVME ? "nvme" : "cpu",
+                                    technique->offload < 100 ? technique->offload / 100.0 : -1};
+    if (technique->offload > 0)
+        FIELDS_LONG_MAP(&offload, offload_fields, json, "offload_optimizer");
 }
 
 /* Writes the settings that only a job has: precision, sharding and recomputation. */
@@ -206,11 +215,11 @@ bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, s
         return error_set(err, ERROR_INFEASIBLE,
                          "the micro-batch (%" PRId64 ") is not a multiple of the %d devices of a stage",
                          microbatch, ranks);
+    const struct batch batch = {of->is_job ? of->job->batch
+                                           : microbatch * pipeline->microbatches * pipeline->copies,
+                                microbatch / ranks, pipeline->microbatches};
     json_open(&json, NULL, '{');
-    json_integer(&json, "train_batch_size",
-                 of->is_job ? of->job->batch : microbatch * pipeline->microbatches * pipeline->copies);
-    json_integer(&json, "train_micro_batch_size_per_gpu", microbatch / ranks);
-    json_integer(&json, "gradient_accumulation_steps", pipeline->microbatches);
+    FIELDS_WRITE(&batch, batch_fields, &json);
     if (of->is_job)
         write_job(&json, of->job);
     write_rest(&json, of);

@@ -1,6 +1,7 @@
 /* Pipelines as Oobleck's cache of pipeline templates (save_templates in oobleck/planning/cache.py, PipelineTemplate and
  * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline. Oobleck
  * ignores other keys of the outermost map; under "plan" it has the plan of one template, with more detail. */
+#include "core/fields.h"
 #include "launch/part.h"
 
 #include <math.h>
@@ -117,18 +118,28 @@ static const char *model_of(const struct launch_subject *of)
     return of->is_job ? of->job->model->name : of->plan->model ? of->plan->model : "model";
 }
 
+/* clang-format off */
+#define FINGERPRINT_FIELDS(X, of) \
+    X(of, TEXT, model) X(of, TEXT, dtype) X(of, INT, tensor_parallel_size) X(of, TEXT, hardware) \
+    X(of, TEXT, cornstarch_version) X(of, INT, schema_version)
+#define TIMES_FIELDS(X, of) \
+    X(of, DOUBLE, forward_time) X(of, DOUBLE, backward_time) X(of, DOUBLE, communication_time) \
+    X(of, INT64, activation_memory) X(of, INT64, persistent_memory) X(of, INT64, max_microbatches)
+#define PAPER_FIELDS(X, of) \
+    X(of, INT, schema_version) X(of, DOUBLE, paper_t1) X(of, DOUBLE, paper_t3) X(of, INT, paper_bottleneck_stage)
+/* clang-format on */
+FIELDS_RECORD(fingerprint, FINGERPRINT_FIELDS);
+FIELDS_RECORD(times, TIMES_FIELDS);
+FIELDS_RECORD(paper, PAPER_FIELDS);
+
 static void write_fingerprint(const struct launch_subject *of, struct json *json)
 {
     const struct plan_stage *first = &of->plan->pipelines[0].stages[0];
-    json_open(json, "fingerprint", '{');
-    json_string(json, "model", model_of(of));
-    json_string(json, "dtype", dtype_of(of->job));
-    json_integer(json, "tensor_parallel_size", first->degrees.tensor);
-    json_string(json, "hardware", of->plan->types[first->type].name);
-    json_string(json, "cornstarch_version",
-                "source-tree"); /* Oobleck's word for a version that is not installed */
-    json_integer(json, "schema_version", SCHEMA);
-    json_close(json);
+    /* Oobleck's word for a version that is not installed */
+    const struct fingerprint fingerprint = {model_of(of),          dtype_of(of->job),
+                                            first->degrees.tensor, of->plan->types[first->type].name,
+                                            "source-tree",         SCHEMA};
+    FIELDS_LONG_MAP(&fingerprint, fingerprint_fields, json, "fingerprint");
 }
 
 static void write_ranges(const struct launch_subject *of, const struct plan_pipeline *pipeline,
@@ -162,23 +173,23 @@ static void write_times(const struct launch_subject *of, const struct plan_pipel
         persistent =
             fmax(persistent, known(bytes->parameters) + known(bytes->gradients) + known(bytes->optimizer));
     }
-    json_number(json, "forward_time", ahead);
-    json_number(json, "backward_time", time_of(slowest) - ahead);
-    json_number(json, "communication_time", known(pipeline->stages[0].seconds.gradients));
-    json_integer(json, "activation_memory", (int64_t)activations);
-    json_integer(json, "persistent_memory", (int64_t)persistent);
-    json_null(json, "max_microbatches");
+    const struct times times = {ahead,
+                                time_of(slowest) - ahead,
+                                known(pipeline->stages[0].seconds.gradients),
+                                (int64_t)activations,
+                                (int64_t)persistent,
+                                INT64_MIN};
+    FIELDS_WRITE(&times, times_fields, json);
 }
 
 static void write_template(const struct launch_subject *of, int index, struct json *json)
 {
     const struct plan_pipeline *pipeline = &of->plan->pipelines[index];
-    int slowest = slowest_of(pipeline);
-    double t1 = 0.0, t3 = 0.0;
+    struct paper paper = {.schema_version = SCHEMA, .paper_bottleneck_stage = slowest_of(pipeline)};
     struct text id = {0};
     for (int s = 0; s < pipeline->stage_count; s++) {
-        t1 += time_of(&pipeline->stages[s]);
-        t3 += s >= slowest ? time_of(&pipeline->stages[s]) : 0.0;
+        paper.paper_t1 += time_of(&pipeline->stages[s]);
+        paper.paper_t3 += s >= paper.paper_bottleneck_stage ? time_of(&pipeline->stages[s]) : 0.0;
     }
     text_format(&id, "%s-stages-%d", model_of(of), pipeline->stage_count);
     if (of->plan->pipeline_count > 1)
@@ -189,10 +200,7 @@ static void write_template(const struct launch_subject *of, int index, struct js
     json_integer(json, "tensor_parallel_size", pipeline->stages[0].degrees.tensor);
     write_times(of, pipeline, json);
     write_fingerprint(of, json);
-    json_integer(json, "schema_version", SCHEMA);
-    json_number(json, "paper_t1", t1);
-    json_number(json, "paper_t3", t3);
-    json_integer(json, "paper_bottleneck_stage", slowest);
+    FIELDS_WRITE(&paper, paper_fields, json);
     json_close(json);
     json->out->failed = json->out->failed || id.failed;
     text_release(&id);

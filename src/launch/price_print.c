@@ -264,26 +264,21 @@ const char *const launch_use_names[LAUNCH_USES] = {[LAUNCH_UNKNOWN] = "unknown",
                                                    [LAUNCH_IDLE] = "idle",
                                                    [LAUNCH_UNMODELLED] = "unmodelled"};
 
-static void write_arguments(const struct launch_options *options, struct json *json)
-{
-    json_open(json, "arguments", '[');
-    for (int i = 0; i < options->argument_count; i++) {
-        const struct launch_argument *argument = &options->arguments[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", argument->name);
-        json_string(json, "value", argument->value);
-        json_string(json, "file", argument->path);
-        json_integer(json, "line", argument->line);
-        json_string(json, "use", launch_use_names[argument->use]);
-        json_string(json, "note", argument->note);
-        json_close(json);
-    }
-    json_close(json);
-    json_open(json, "notes", '[');
-    for (int i = 0; i < options->note_count; i++)
-        json_string(json, NULL, options->notes[i]);
-    json_close(json);
-}
+static const struct field argument_fields[] = {
+    FIELD(struct launch_argument, name, FIELD_TEXT, 0, 0),
+    FIELD(struct launch_argument, value, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct launch_argument, "file", path, FIELD_TEXT),
+    FIELD(struct launch_argument, line, FIELD_INT, 0, 0),
+    FIELD_WORDS(struct launch_argument, "use", use, launch_use_names),
+    FIELD(struct launch_argument, note, FIELD_TEXT, 0, 0),
+};
+
+static const struct field note_field[] = {{.type = FIELD_TEXT}};
+
+static const struct field read_fields[] = {
+    FIELD_ROWS(struct launch_options, "arguments", arguments, argument_count, argument_fields, FIELD_LIST),
+    FIELD_ROWS(struct launch_options, "notes", notes, note_count, note_field, FIELD_LIST),
+};
 
 /* Techniques that are the software's own are left out. */
 static void write_dimension(struct json *json, enum job_dimension dimension, int64_t value)
@@ -300,45 +295,63 @@ static void write_dimension(struct json *json, enum job_dimension dimension, int
     text_release(&word);
 }
 
+#define RATE_FIELDS(X, of)                                                                                   \
+    X(of, DOUBLE, iteration_time) X(of, DOUBLE, tokens_per_second_per_device) X(of, DOUBLE, utilisation)
+FIELDS_RECORD(rates, RATE_FIELDS);
+
 static void write_job(const char *key, const struct job *job, const struct job_time *time,
                       const struct job_memory *memory, struct json *json)
 {
+    const struct rates rates = {time->seconds, tokens_per_device(job, time), job_utilisation(job, time)};
     json_open(json, key, '{');
     json_integer(json, "devices", job->devices);
     json_open(json, "split", '{');
     for (int d = 0; d < JOB_DIMENSIONS; d++)
         write_dimension(json, (enum job_dimension)d, job_dimension_value(job, (enum job_dimension)d));
     json_close(json);
-    json_number(json, "iteration_time", time->seconds);
-    json_number(json, "tokens_per_second_per_device", tokens_per_device(job, time));
-    json_number(json, "utilisation", job_utilisation(job, time));
-    json_open(json, "time", '{');
-    FIELDS_WRITE(time, times, json);
-    json_close(json);
+    FIELDS_WRITE(&rates, rates_fields, json);
+    FIELDS_LONG_MAP(time, times, json, "time");
     json_number(json, "memory_bytes", memory->total);
-    json_open(json, "memory", '{');
-    FIELDS_WRITE(memory, bytes, json);
-    json_close(json);
+    FIELDS_LONG_MAP(memory, bytes, json, "memory");
     json_close(json);
 }
+
+/* clang-format off */
+#define HEAD_FIELDS(X, of) \
+    X(of, TEXT, file) X(of, TEXT, reader) X(of, TEXT, software) X(of, TEXT, model) \
+    X(of, DOUBLE, parameters) X(of, TEXT, device_type) X(of, TEXT, device_said_by) \
+    X(of, INT, devices_per_node) X(of, INT64, global_batch) X(of, INT64, sequence) \
+    X(of, TEXT, precision) X(of, FLAG, frozen)
+#define INTERVAL_FIELDS(X, of) \
+    X(of, DOUBLE, expected) X(of, DOUBLE, low) X(of, DOUBLE, high) X(of, FLAG, extrapolates)
+#define FIT_FIELDS(X, of) X(of, DOUBLE, device_memory_bytes) X(of, FLAG, fits) X(of, TEXT, largest_part)
+/* clang-format on */
+FIELDS_RECORD(head, HEAD_FIELDS);
+FIELDS_RECORD(interval, INTERVAL_FIELDS);
+FIELDS_RECORD(fit, FIT_FIELDS);
 
 void launch_price_write(const struct launch_price *price, struct json *json)
 {
     const struct launch_options *options = price->options;
     const struct job *job = &price->job;
+    const struct head head = {options->path,
+                              options->reader,
+                              job->software->name,
+                              job->model->name,
+                              architecture_parameters(job->model),
+                              job->device->name,
+                              options->device_said,
+                              job->devices_per_node,
+                              job->batch,
+                              job->sequence,
+                              cost_type_name(job->type),
+                              job_is_frozen(job)};
+    const struct interval interval = {price->factor * price->time.seconds, price->interval.low,
+                                      price->interval.high, price->interval.extrapolates};
+    const struct fit fit = {(double)job->device->memory, fits(price),
+                            bytes[largest_part(&price->memory)].key};
     json_open_document(json, "rehearse-price/1");
-    json_string(json, "file", options->path);
-    json_string(json, "reader", options->reader);
-    json_string(json, "software", job->software->name);
-    json_string(json, "model", job->model->name);
-    json_number(json, "parameters", architecture_parameters(job->model));
-    json_string(json, "device_type", job->device->name);
-    json_string(json, "device_said_by", options->device_said);
-    json_integer(json, "devices_per_node", job->devices_per_node);
-    json_integer(json, "global_batch", job->batch);
-    json_integer(json, "sequence", job->sequence);
-    json_string(json, "precision", cost_type_name(job->type));
-    json_bool(json, "frozen", job_is_frozen(job));
+    FIELDS_WRITE(&head, head_fields, json);
     json_open_flat(json, "counts", '{');
     for (int i = 1; i <= LAUNCH_USES; i++) /* what is unknown is the first use, and written last */
         json_integer(json, launch_use_names[i % LAUNCH_USES],
@@ -346,20 +359,15 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_close(json);
     write_job("as_it_stands", job, &price->time, &price->memory, json);
     json_open_flat(json, "interval", '{');
-    json_number(json, "expected", price->factor * price->time.seconds);
-    json_number(json, "low", price->interval.low);
-    json_number(json, "high", price->interval.high);
-    json_bool(json, "extrapolates", price->interval.extrapolates);
+    FIELDS_WRITE(&interval, interval_fields, json);
     plan_write_nearest(&price->nearest, json);
     json_close(json);
-    json_number(json, "device_memory_bytes", (double)job->device->memory);
-    json_bool(json, "fits", fits(price));
-    json_string(json, "largest_part", bytes[largest_part(&price->memory)].key);
+    FIELDS_WRITE(&fit, fit_fields, json);
     if (price->planned)
         write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);
     else
         json_null(json, "planned");
     json_string(json, "not_planned", price->planned ? NULL : price->not_planned);
-    write_arguments(options, json);
+    FIELDS_WRITE(options, read_fields, json);
     json_close(json);
 }

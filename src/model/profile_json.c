@@ -1,5 +1,5 @@
 /* rehearse-profile/1: see docs/profile.md. */
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/text.h"
 #include "model/profile_measured.h"
 #include "model/read.h"
@@ -193,22 +193,19 @@ bool profile_from_doc(struct profile *profile, const struct doc *doc, struct err
 
 /* ---- out ---- */
 
-static void write_layers(struct json *json, const struct profile *profile)
-{
-    json_open(json, "layers", '[');
-    for (int i = 0; i < profile->layer_count; i++) {
-        const struct profile_layer *layer = &profile->layers[i];
-        json_open_flat(json, NULL, '{');
-        if (layer->name)
-            json_string(json, "name", layer->name);
-        json_integer(json, "parameter_bytes", layer->parameter_bytes);
-        json_integer(json, "activation_bytes", layer->activation_bytes);
-        if (layer->output_bytes)
-            json_integer(json, "output_bytes", layer->output_bytes);
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field layer_fields[] = {
+    FIELD(struct profile_layer, name, FIELD_SOME_TEXT, 0, 0),
+    FIELD(struct profile_layer, parameter_bytes, FIELD_INT64, 0, 0),
+    FIELD(struct profile_layer, activation_bytes, FIELD_INT64, 0, 0),
+    FIELD(struct profile_layer, output_bytes, FIELD_SOME_INT64, 1, 0),
+};
+
+static const struct field profile_fields[] = {
+    FIELD(struct profile, model, FIELD_SOME_TEXT, 0, 0),
+    FIELD(struct profile, source, FIELD_SOME_TEXT, 0, 0),
+    FIELD(struct profile, microbatch_size, FIELD_SOME_INT, 1, 0),
+    FIELD_ROWS(struct profile, "layers", layers, layer_count, layer_fields, FIELD_LIST),
+};
 
 static void write_allreduce(struct json *json, const char *key, const struct profile_allreduce *allreduce)
 {
@@ -249,13 +246,7 @@ static void write_device(struct json *json, const struct profile *profile,
 void profile_write_json(const struct profile *profile, struct json *json)
 {
     json_open_document(json, FORMAT);
-    if (profile->model)
-        json_string(json, "model", profile->model);
-    if (profile->source)
-        json_string(json, "source", profile->source);
-    if (profile->microbatch_size)
-        json_integer(json, "microbatch_size", profile->microbatch_size);
-    write_layers(json, profile);
+    FIELDS_WRITE(profile, profile_fields, json);
     json_open(json, "devices", '[');
     for (int d = 0; d < profile->device_count; d++)
         write_device(json, profile, &profile->devices[d]);

@@ -12,6 +12,10 @@ static void write_map(struct json *json, const char *key, const struct plan_map 
     json_close(json);
 }
 
+/* Writes a list of structs that a map describes, each on a line. */
+#define WRITE_LIST(json, key, items, number, map)                                                            \
+    fields_write_list((items), (size_t)(number), sizeof *(items), (map).fields, (map).count, (json), (key))
+
 void plan_write_nearest(const struct plan_nearest *nearest, struct json *json)
 {
     if (nearest->id)
@@ -53,18 +57,12 @@ static void write_cluster(const struct plan *plan, struct json *json)
     json_string(json, "digest", plan->cluster_digest);
     json_integer(json, "nodes", plan_nodes(plan));
     json_integer(json, "devices", plan_devices(plan));
-    json_open(json, "device_types", '[');
-    for (int t = 0; t < plan->type_count; t++)
-        write_map(json, NULL, &plan_map_device_type, &plan->types[t]);
-    json_close(json);
+    WRITE_LIST(json, "device_types", plan->types, plan->type_count, plan_map_device_type);
     cluster_network_write(&plan->network, json);
     if (plan->not_counted)
         json_string(json, "not_counted", plan->not_counted);
     json_close(json);
-    json_open(json, "links", '[');
-    for (int l = 0; l < plan->link_count; l++)
-        write_map(json, NULL, &plan_map_link, &plan->links[l]);
-    json_close(json);
+    WRITE_LIST(json, "links", plan->links, plan->link_count, plan_map_link);
 }
 
 static void write_transfers(const struct plan_stage *stage, struct json *json)
@@ -130,21 +128,14 @@ static void write_alternatives(const struct plan *plan, struct json *json)
         json_close(json);
     }
     json_close(json);
-    json_open(json, "sensitivity", '[');
-    for (int i = 0; i < plan->sensitivity_count; i++)
-        write_map(json, NULL, &plan_map_sensitivity, &plan->sensitivity[i]);
-    json_close(json);
+    WRITE_LIST(json, "sensitivity", plan->sensitivity, plan->sensitivity_count, plan_map_sensitivity);
 }
 
 /* Only of plans over several types. */
 static void write_fleets(const struct plan *plan, struct json *json)
 {
-    if (plan->idle_count > 0) {
-        json_open(json, "idle", '[');
-        for (int i = 0; i < plan->idle_count; i++)
-            write_map(json, NULL, &plan_map_idle, &plan->idle[i]);
-        json_close(json);
-    }
+    if (plan->idle_count > 0)
+        WRITE_LIST(json, "idle", plan->idle, plan->idle_count, plan_map_idle);
     if (plan->fleet_count == 0)
         return;
     json_open(json, "fleets", '[');

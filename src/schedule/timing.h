@@ -40,6 +40,8 @@ struct timing_device {
     double begin, end; /* of its first and last pass */
     double busy;       /* seconds in passes */
     double peak;       /* of kept memory */
+    /* of trial.h: from the first pass to the last, and the share of the makespan that it idles */
+    double span, bubble;
 };
 
 struct order_extent {

@@ -98,12 +98,6 @@ static double work_of(const struct trial *trial, int device)
     return work;
 }
 
-double trial_bubble_of(const struct trial *trial, int device)
-{
-    double makespan = trial->timing.extent.makespan;
-    return makespan > 0.0 ? 1.0 - trial->timing.devices[device].busy / makespan : 0.0;
-}
-
 static void compare_formula(struct trial *trial, const struct trial_options *options)
 {
     struct formula_case numbers = {.p = trial->devices,
@@ -114,7 +108,7 @@ static void compare_formula(struct trial *trial, const struct trial_options *opt
                                    .w = options->weight.seconds[0]};
     double both = numbers.b + numbers.w;
     numbers.x = numbers.f + both - options->hidden * fmin(numbers.f, both);
-    trial->formula.makespan = NAN;
+    trial->formula = (struct formula){.makespan = NAN, .memory = NAN};
     if (trial->schedule != NULL && options->forward.count == 1 && options->input.count == 1 &&
         options->weight.count == 1 && options->send.count == 1 && options->send.seconds[0] <= 0.0)
         trial->formula = schedule_formula(trial->schedule, &numbers);
@@ -158,12 +152,22 @@ static bool play(struct trial *trial, const struct trial_options *options, struc
     trial->chunks = order->stages / order->devices;
     if (!timing_of_order(order, &trial->options, true, &trial->timing, err))
         return false;
+    double makespan = trial->timing.extent.makespan;
     for (int device = 0; device < order->devices; device++) {
         trial->ideal = fmax(trial->ideal, work_of(trial, device));
-        trial->bubble += trial_bubble_of(trial, device) / order->devices;
+        struct timing_device *figures = &trial->timing.devices[device];
+        figures->span = figures->end - figures->begin;
+        figures->bubble = makespan > 0.0 ? 1.0 - figures->busy / makespan : 0.0;
+        trial->bubble += figures->bubble / order->devices;
     }
+    trial->steady = makespan;
+    trial->more = makespan / trial->ideal - 1;
+    trial->span_more = trial->timing.extent.span / trial->ideal - 1;
+    trial->passes = pass_order_count(order);
     compare_formula(trial, options);
-    return find_bound(trial, options, err);
+    bool ok = find_bound(trial, options, err);
+    trial->gap = 1 - trial->bound / makespan;
+    return ok;
 }
 
 /* Returns whether costs depend on the devices of stages. */
@@ -221,8 +225,11 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
     }
     bool made = schedule_make(schedule, &shape, &trial->order, err);
     pass_order_release(&first);
-    return made && (shape.costs_at == NULL || set_costs(trial, options, err)) && play(trial, options, err) &&
-           schedule_period(schedule, &shape, &trial->period, err);
+    bool ok = made && (shape.costs_at == NULL || set_costs(trial, options, err)) &&
+              play(trial, options, err) && schedule_period(schedule, &shape, &trial->period, err);
+    if (isfinite(trial->period))
+        trial->steady = trial->period;
+    return ok;
 }
 
 bool trial_by_csv(const struct schedule_csv *csv, const struct trial_options *options, struct trial *trial,

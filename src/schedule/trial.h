@@ -34,11 +34,15 @@ struct trial {
     struct timing_options options;
     struct timing timing; /* with the times of passes */
     double period;        /* seconds of an iteration in the steady state; NAN: the schedule flushes */
+    double steady;        /* seconds of one of many iterations: the period, or the makespan */
     double ideal;         /* work of the busiest device, if no pass hides another */
     double bubble;        /* share of the makespan that devices idle, their mean */
     double
         bound; /* no order of these passes, on these devices and in the memory of this one, is faster; NAN: unknown,
                      as for several chains and for passes that hide each other */
+    double gap;             /* share of the makespan that the bound is below it */
+    double more, span_more; /* makespan and span above the ideal, as shares of it */
+    size_t passes;
     struct formula formula; /* without a text if there is none for these times */
 };
 
@@ -53,8 +57,5 @@ void trial_release(struct trial *trial);
 
 /* Frees the passes of the order and their times, which are most of a trial; its numbers stay. */
 void trial_drop_passes(struct trial *trial);
-
-/* Returns the share of the makespan that a device idles. */
-double trial_bubble_of(const struct trial *trial, int device);
 
 #endif

@@ -1,11 +1,12 @@
 #include "sim/chrome.h"
 
+#include "core/fields.h"
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/hash.h"
-#include "core/json.h"
 #include "core/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,48 +60,84 @@ static double microseconds(double seconds)
 
 /* --- events --------------------------------------------------------------------------------------------- */
 
-static void begin_event(struct json *json, const char *phase, const char *category, const char *name)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "ph", phase);
-    if (category)
-        json_string(json, "cat", category);
-    json_string(json, "name", name);
-}
+struct event {
+    const char *phase, *category, *name;
+    int64_t process, thread;
+    double begin, duration; /* microseconds; duration -1: a moment */
+    int64_t flow;           /* the arrow's; -2: none */
+    const char *binds;      /* "e" of its end: to the task around it */
+};
 
-static void add_place(struct json *json, int64_t process, int64_t thread, double seconds)
+static const struct field event_fields[] = {
+    FIELD_OUT(struct event, "ph", phase, FIELD_TEXT),
+    FIELD_OUT(struct event, "cat", category, FIELD_SOME_TEXT),
+    FIELD_OUT(struct event, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct event, "pid", process, FIELD_INT64),
+    FIELD_OUT(struct event, "tid", thread, FIELD_INT64),
+    FIELD_OUT(struct event, "ts", begin, FIELD_DOUBLE),
+    FIELD_OUT(struct event, "dur", duration, FIELD_SOME_DOUBLE),
+    FIELD_AT(struct event, "id", flow, FIELD_SOME_INT64, -1, 0),
+    FIELD_OUT(struct event, "bp", binds, FIELD_SOME_TEXT),
+};
+
+static const struct field task_fields[] = {
+    FIELD_OUT(struct timeline_task, "stage", stage, FIELD_SOME_INT),
+    FIELD_OUT(struct timeline_task, "layer", layer, FIELD_SOME_INT),
+    FIELD_OUT(struct timeline_task, "micro-batch", microbatch, FIELD_SOME_INT64),
+    FIELD_AT(struct timeline_task, "bytes", bytes, FIELD_SOME_DOUBLE, DBL_TRUE_MIN, 0),
+};
+
+static const struct field memory_fields[] = {
+    FIELD(struct timeline_memory, parameters, FIELD_DOUBLE, 0, 0),
+    FIELD(struct timeline_memory, gradients, FIELD_DOUBLE, 0, 0),
+    FIELD(struct timeline_memory, optimizer, FIELD_DOUBLE, 0, 0),
+    FIELD(struct timeline_memory, activations, FIELD_DOUBLE, 0, 0),
+    FIELD(struct timeline_memory, working, FIELD_DOUBLE, 0, 0),
+};
+
+/* Makes an event of no duration. */
+static struct event event_at(const char *phase, const char *category, const char *name, int64_t process,
+                             int64_t thread, double seconds)
 {
-    json_integer(json, "pid", process);
-    json_integer(json, "tid", thread);
-    json_number(json, "ts", microseconds(seconds));
+    return (struct event){phase, category, name, process, thread, microseconds(seconds), -1, -2, NULL};
 }
 
 /* The end of a task is rounded, not its duration: tasks that follow each other do so in the trace. */
-static void add_span(struct json *json, int64_t process, int64_t thread, double begin, double end)
+static struct event span_of(const char *category, const char *name, int64_t process, int64_t thread,
+                            double begin, double end)
 {
-    add_place(json, process, thread, begin);
+    struct event event = event_at("X", category, name, process, thread, begin);
     double duration = round((end - begin) * 1e9) / 1e3;
-    json_number(json, "dur", duration > 0 ? duration : 0);
+    event.duration = duration > 0 ? duration : 0;
+    return event;
+}
+
+/* The caller writes the arguments, and closes both. */
+static void open_event(struct json *json, struct event event)
+{
+    json_open_flat(json, NULL, '{');
+    FIELDS_WRITE(&event, event_fields, json);
+    json_open(json, "args", '{');
+}
+
+static void close_event(struct json *json)
+{
+    json_close(json);
+    json_close(json);
 }
 
 static void name_track(struct json *json, const char *what, int64_t process, int64_t thread, const char *name)
 {
-    begin_event(json, "M", NULL, what);
-    add_place(json, process, thread, 0);
-    json_open(json, "args", '{');
+    open_event(json, event_at("M", NULL, what, process, thread, 0));
     json_string(json, "name", name);
-    json_close(json);
-    json_close(json);
+    close_event(json);
 }
 
 static void sort_process(struct json *json, int64_t process, int64_t place)
 {
-    begin_event(json, "M", NULL, "process_sort_index");
-    add_place(json, process, 0, 0);
-    json_open(json, "args", '{');
+    open_event(json, event_at("M", NULL, "process_sort_index", process, 0, 0));
     json_integer(json, "sort_index", place);
-    json_close(json);
-    json_close(json);
+    close_event(json);
 }
 
 /* --- files ---------------------------------------------------------------------------------------------- */
@@ -263,18 +300,13 @@ static void write_task(const struct chrome *chrome, struct json *json, const str
 {
     char name[1024];
     const char *category = classify(chrome, task, name, sizeof name);
-    int64_t correlation = chrome->tasks + 1;
-    begin_event(json, "X", "cuda_runtime", "cudaLaunchKernel");
-    add_span(json, HOST + (int64_t)task->device, HOST + (int64_t)task->device, task->begin, task->begin);
-    json_open(json, "args", '{');
+    int64_t correlation = chrome->tasks + 1, host = HOST + (int64_t)task->device;
+    open_event(json, span_of("cuda_runtime", "cudaLaunchKernel", host, host, task->begin, task->begin));
     json_integer(json, "External id", correlation);
     json_integer(json, "cbid", 211);
     json_integer(json, "correlation", correlation);
-    json_close(json);
-    json_close(json);
-    begin_event(json, "X", category, name);
-    add_span(json, task->device, track, task->begin, task->end);
-    json_open(json, "args", '{');
+    close_event(json);
+    open_event(json, span_of(category, name, task->device, track, task->begin, task->end));
     json_integer(json, "External id", correlation);
     json_integer(json, "device", task->device);
     json_integer(json, "context", 1);
@@ -282,27 +314,17 @@ static void write_task(const struct chrome *chrome, struct json *json, const str
     json_integer(json, "correlation", correlation);
     if (!chrome->options.recorded)
         json_string(json, "kind", timeline_kind_names[task->kind]);
-    if (task->stage >= 0)
-        json_integer(json, "stage", task->stage);
-    if (task->layer >= 0)
-        json_integer(json, "layer", task->layer);
-    if (task->microbatch >= 0)
-        json_integer(json, "micro-batch", task->microbatch);
-    if (task->bytes > 0)
-        json_number(json, "bytes", task->bytes);
-    json_close(json);
-    json_close(json);
+    FIELDS_WRITE(task, task_fields, json);
+    close_event(json);
 }
 
 static void write_flow_end(struct json *json, const char *phase, const char *category, int64_t id, int device,
                            int track, double seconds)
 {
-    begin_event(json, phase, category, category);
-    add_place(json, device, track, seconds);
-    json_integer(json, "id", id);
-    if (*phase == 'f')
-        json_string(json, "bp", "e");
-    json_close(json);
+    struct event event = event_at(phase, category, category, device, track, seconds);
+    event.flow = id;
+    event.binds = *phase == 'f' ? "e" : NULL;
+    FIELDS_MAP(&event, event_fields, json, NULL);
 }
 
 /* The task that an arrow comes from: the send of a receive that begins with it, by the same cause; else the cause. */
@@ -339,15 +361,11 @@ static bool write_arrow(struct chrome *chrome, const struct timeline_task *task,
     return true;
 }
 
-static void write_counter(struct json *json, int device, const char *name, double time, const char *series,
-                          double value)
+static void write_rate(struct json *json, int device, const char *name, double time, double rate)
 {
-    begin_event(json, "C", NULL, name);
-    add_place(json, device, 0, time);
-    json_open(json, "args", '{');
-    json_number(json, series, value);
-    json_close(json);
-    json_close(json);
+    open_event(json, event_at("C", NULL, name, device, 0, time));
+    json_number(json, "rate", rate);
+    close_event(json);
 }
 
 static bool take_task(void *context, const struct timeline_task *task, struct error *err)
@@ -371,9 +389,8 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
     if (!chrome->links && is_exchange(task->kind) && task->bytes > 0 && task->end > task->begin) {
         char name[64];
         snprintf(name, sizeof name, "%s (bytes/s)", timeline_kind_names[task->kind]);
-        write_counter(&file->json, task->device, name, task->begin, "rate",
-                      task->bytes / (task->end - task->begin));
-        write_counter(&file->json, task->device, name, task->end, "rate", 0);
+        write_rate(&file->json, task->device, name, task->begin, task->bytes / (task->end - task->begin));
+        write_rate(&file->json, task->device, name, task->end, 0);
     }
     chrome->tasks++;
     chrome->end = task->end > chrome->end ? task->end : chrome->end;
@@ -395,16 +412,9 @@ static bool take_memory(void *context, const struct timeline_memory *memory, str
     struct chrome_file *file = file_of(chrome, memory->device, err);
     if (!file)
         return false;
-    begin_event(&file->json, "C", NULL, "memory (bytes)");
-    add_place(&file->json, memory->device, 0, memory->time);
-    json_open(&file->json, "args", '{');
-    json_number(&file->json, "parameters", memory->parameters);
-    json_number(&file->json, "gradients", memory->gradients);
-    json_number(&file->json, "optimizer", memory->optimizer);
-    json_number(&file->json, "activations", memory->activations);
-    json_number(&file->json, "working", memory->working);
-    json_close(&file->json);
-    json_close(&file->json);
+    open_event(&file->json, event_at("C", NULL, "memory (bytes)", memory->device, 0, memory->time));
+    FIELDS_WRITE(memory, memory_fields, &file->json);
+    close_event(&file->json);
     return true;
 }
 
@@ -419,7 +429,7 @@ static bool take_link(void *context, const struct timeline_link *link, struct er
     text_format(&chrome->text, "%s, bytes/s of %.4g", link->name ? link->name : "link", link->capacity);
     if (chrome->text.failed)
         return error_memory(err);
-    write_counter(&file->json, link->device, chrome->text.data, link->time, "rate", link->rate);
+    write_rate(&file->json, link->device, chrome->text.data, link->time, link->rate);
     return true;
 }
 
@@ -438,12 +448,10 @@ static bool chrome_step(struct chrome *chrome, double begin, double end, struct 
         struct chrome_file *file = &chrome->files[i];
         int64_t host = HOST + (int64_t)file->device;
         file->json.out = &file->text;
-        begin_event(&file->json, "X", "user_annotation", name);
-        add_span(&file->json, host, host, begin, end);
-        json_close(&file->json);
-        begin_event(&file->json, "X", "gpu_user_annotation", name);
-        add_span(&file->json, file->device, 0, begin, end);
-        json_close(&file->json);
+        struct event by_host = span_of("user_annotation", name, host, host, begin, end);
+        struct event by_device = span_of("gpu_user_annotation", name, file->device, 0, begin, end);
+        FIELDS_MAP(&by_host, event_fields, &file->json, NULL);
+        FIELDS_MAP(&by_device, event_fields, &file->json, NULL);
         if (!flush(file, FLUSH_BYTES, err))
             return false;
     }

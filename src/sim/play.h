@@ -120,13 +120,14 @@ struct sim_step {
 
 /* A link that several transfers could fill together, by sim/engine/fabric.h. */
 struct sim_link {
-    const char *name; /* "card 0 of node 3, out" */
-    int64_t alike;    /* links that carry the same, with it */
-    double capacity;  /* bytes/s */
-    double bytes;     /* carried in the iterations that were played */
-    double share;     /* of what it could carry in that time */
-    double full;      /* seconds in which it held transfers back */
-    uint32_t causes;  /* of its transfers: bits of enum sim_cause */
+    const char *name;    /* "card 0 of node 3, out" */
+    int64_t alike;       /* links that carry the same, with it */
+    double capacity;     /* bytes/s */
+    double bytes;        /* carried in the iterations that were played */
+    double share;        /* of what it could carry in that time */
+    double full;         /* seconds in which it held transfers back */
+    const char **causes; /* of its transfers: sim_cause_names */
+    int cause_count;
 };
 
 /* The iteration with more of a resource, or without something. */
@@ -136,15 +137,15 @@ struct sim_variant {
 };
 
 struct sim_result {
-    struct arena arena; /* owns everything below */
-    enum sim_level level;
-    const char *schedule;
-    double seconds;         /* of an iteration in the steady state */
-    double makespan;        /* from the first pass to the last optimizer step */
-    double samples, tokens; /* a second; NAN: unknown */
-    double utilisation;     /* share of the devices' peak; NAN: unknown */
-    double bubble;          /* share of all devices' time in which they wait for other stages */
-    double formula;         /* seconds; NAN: the plan has none */
+    struct arena arena;           /* owns everything below */
+    const char *schedule, *level; /* level: "passes" or "layers" */
+    double expected;              /* the plan's own; NAN: unknown */
+    double seconds;               /* of an iteration in the steady state */
+    double makespan;              /* from the first pass to the last optimizer step */
+    double samples, tokens;       /* a second; NAN: unknown */
+    double utilisation;           /* share of the devices' peak; NAN: unknown */
+    double bubble;                /* share of all devices' time in which they wait for other stages */
+    double formula;               /* seconds; NAN: the plan has none */
     /* Why it differs by more than 2 %: those in the direction of the difference first, then by seconds. They may be longer
      * together than the difference, where others make up for them. */
     int reason_count;

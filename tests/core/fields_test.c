@@ -1,5 +1,6 @@
 #include "core/fields.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,6 +238,77 @@ static void maps_and_arrays_of_chars_are_written(void **state)
     text_release(&text);
 }
 
+struct leg {
+    int from;
+    double share;
+};
+
+static const struct field leg_fields[] = {
+    FIELD(struct leg, from, FIELD_INT, 0, 0),
+    FIELD(struct leg, share, FIELD_SOME_DOUBLE, 0.5, 0),
+};
+
+enum pace { PACE_SLOW, PACE_FAST };
+static const char *const paces[] = {"slow", "fast"};
+
+struct way {
+    struct leg whole;
+    const struct leg *legs, *best;
+    int leg_count;
+    const int64_t *ids;
+    size_t id_count;
+    enum pace pace;
+    int top;
+    int64_t code;
+};
+
+static const struct field way_fields[] = {
+    FIELD_PART(struct way, "whole", whole, leg_fields, FIELD_STRUCT),
+    FIELD_ROWS(struct way, "legs", legs, leg_count, leg_fields, FIELD_LIST),
+    FIELD_PART(struct way, "best", best, leg_fields, FIELD_POINTER),
+    FIELD_VALUES(struct way, "ids", ids, id_count, FIELD_INT64),
+    FIELD_WORDS(struct way, "pace", pace, paces),
+    FIELD(struct way, top, FIELD_SOME_INT, 1, 0),
+    FIELD(struct way, code, FIELD_SOME_INT64, -1, 0),
+};
+
+static void expect_way(const struct way *way, const char *expected)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    FIELDS_MAP(way, way_fields, &json, NULL);
+    assert_string_equal(text.data, expected);
+    text_release(&text);
+}
+
+static void structs_lists_and_words_are_written_and_values_below_their_minimum_are_not(void **state)
+{
+    static const struct leg legs[] = {{1, 0.5}, {2, 0.25}, {3, NAN}};
+    static const int64_t ids[] = {7, INT64_MIN};
+    const struct way none = {.top = 0, .code = -2};
+    const struct way way = {{4, 1}, legs, &legs[1], 3, ids, 2, PACE_FAST, 1, -1};
+    (void)state;
+    expect_way(&none, "{\"whole\": {\"from\": 0}, \"legs\": [], \"best\": null, \"ids\": [], "
+                      "\"pace\": \"slow\"}\n");
+    expect_way(&way, "{\"whole\": {\"from\": 4, \"share\": 1}, \"legs\": [{\"from\": 1, \"share\": 0.5}, "
+                     "{\"from\": 2}, {\"from\": 3}], \"best\": {\"from\": 2}, \"ids\": [7, null], "
+                     "\"pace\": \"fast\", \"top\": 1, \"code\": -1}\n");
+}
+
+#define TRIP_FIELDS(X, of) X(of, TEXT, name) X(of, INT, stops) X(of, FLAG, far) X(of, SOME_TEXT, note)
+FIELDS_RECORD(trip, TRIP_FIELDS);
+
+static void a_record_has_a_member_and_a_key_for_each_field(void **state)
+{
+    const struct trip trip = {"a", 3, true, NULL};
+    struct text text = {0};
+    struct json json = {.out = &text};
+    (void)state;
+    FIELDS_LONG_MAP(&trip, trip_fields, &json, NULL);
+    assert_string_equal(text.data, "{\n  \"name\": \"a\",\n  \"stops\": 3,\n  \"far\": true\n}\n");
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +321,8 @@ int main(void)
         cmocka_unit_test(a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit),
         cmocka_unit_test(an_unknown_number_is_null_and_an_empty_text_is_null_or_left_out),
         cmocka_unit_test(maps_and_arrays_of_chars_are_written),
+        cmocka_unit_test(structs_lists_and_words_are_written_and_values_below_their_minimum_are_not),
+        cmocka_unit_test(a_record_has_a_member_and_a_key_for_each_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static void rates_of_links_add_up_to_their_bytes(void **state)
             if (link->bytes >= 64 &&
                 best > 0.02 * link->bytes + 16) /* the engine's bytes are whole numbers */
                 fail_msg("seed %d, %s: %g bytes, off by %g", seed, link->name, link->bytes, best);
-            assert_true(link->full <= with.makespan && link->causes != 0 && link->alike >= 1);
+            assert_true(link->full <= with.makespan && link->cause_count > 0 && link->alike >= 1);
             assert_true(i == 0 || link->full <= link[-1].full);
             found++;
             full += link->full > 0;

@@ -136,6 +136,7 @@ static bool play_event(struct elastic_report *report, const char *what, const ch
         return false;
     }
     report->event_count++;
+    event->downtime = report->setup + event->way.outcome.seconds;
     return fastest_after(report, &event->way, &event->fastest, err);
 }
 
@@ -161,7 +162,8 @@ static void release(struct elastic_report *report)
         elastic_transition_release(&report->events[i].way);
     }
     free(report->events);
-    free(report->losses);
+    free(report->losses.places);
+    free(report->shares);
     elastic_state_release(&report->state);
     elastic_set_release(&report->set);
     elastic_kit_release(&report->kit);
@@ -250,9 +252,9 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
     return find_instances(report, nodes, faults_given, err) &&
            elastic_state_start(&report->state, &report->kit, &report->set, err) &&
            ((events && !given->losses) ||
-            elastic_single_losses(&report->state, report->method, report->faults, &report->losses,
-                                  &report->loss_count, err)) &&
-           play_events(report, given, err);
+            elastic_single_losses(&report->state, report->method, report->faults, &report->losses.places,
+                                  &report->losses.count, err)) &&
+           play_events(report, given, err) && elastic_report_complete(report, err);
 }
 
 /* ---- the answer ---- */
@@ -260,11 +262,10 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
 static bool deliver(const struct elastic_report *report, const struct rh_elastic_request *given,
                     struct api_report *made, struct error *err)
 {
-    struct json *json = &made->json;
-    return elastic_report_json(report, json, err) &&
-           (!given->output || file_write_exact(given->output, &made->json_text, err)) &&
-           (!given->figure || elastic_report_draw(report, given->figure, err)) &&
-           elastic_report_print(report, &made->text, err);
+    elastic_report_json(report, &made->json);
+    elastic_report_print(report, &made->text);
+    return (!given->output || file_write_exact(given->output, &made->json_text, err)) &&
+           (!given->figure || elastic_report_draw(report, given->figure, err));
 }
 
 /* With failures over time the answer is that of policies; the job is that of the plans, if any. */
@@ -330,10 +331,10 @@ const struct option_spec api_elastic_options[] = {
            .help =
                "where optimizer states are: plan is sharded over all pipelines if the plan does so (ZeRO), "
                "replicated is all of them in each pipeline"),
-    OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "nodes", .repeats = true,
+    OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "NODES", .repeats = true,
            .help = "show the transition when these nodes are lost together: 3,7 or 4-9; 2@node: the first "
                    "two; 2@TYPE: the first two of a device type"),
-    OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "nodes", .repeats = true,
+    OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "NODES", .repeats = true,
            .help = "then show the transition when these nodes return"),
     [ELASTIC_METHOD] = OPTION(
         rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",

@@ -291,10 +291,10 @@ static const struct field rate_fields[] = {
     FIELD_OUT(struct goodput_rows, "losses_per_second", losses_per_second, FIELD_DOUBLE),
 };
 
-static bool deliver(const struct goodput_rows *answer, struct api_report *report, struct error *err)
+static bool deliver(struct goodput_rows *answer, struct api_report *report, struct error *err)
 {
-    struct json *json = &report->json;
-    goodput_write_json(answer, json);
+    goodput_complete(answer);
+    goodput_write_json(answer, &report->json);
     goodput_print(answer, &report->text);
     API_VALUES(&report->base, answer, rate_fields);
     return !answer->given->output || file_write_exact(answer->given->output, &report->json_text, err);

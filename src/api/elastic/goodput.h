@@ -10,10 +10,19 @@
 
 extern const char *const goodput_lives[]; /* ended by NULL */
 
-/* One row of the answer. */
+/* What the closed form says of a restart from saves that training waits for, without waiting for nodes. */
+struct goodput_expectation {
+    bool holds; /* its assumption of rare losses */
+    double ettr, exact;
+};
+
+/* One row of the answer; the last three are set by goodput_complete. */
 struct goodput_row {
     struct elastic_variant variant;
     struct goodput goodput;
+    int64_t spares; /* INT64_MIN: the policy has none */
+    struct goodput_expectation closed;
+    const struct goodput_expectation *expected; /* NULL: the closed form says nothing of it */
 };
 
 struct goodput_rows {
@@ -34,6 +43,10 @@ struct goodput_rows {
     int count;
     struct goodput_row *rows;
     size_t row_capacity;
+    /* set by goodput_complete; NAN and NULL: not drawn, unknown */
+    double per_1000_days, mttf, repair, horizon;
+    int seeds;
+    const char *trace, *source;
 };
 
 /* Returns whether this part is asked at all. */
@@ -43,6 +56,9 @@ bool goodput_is_asked(const struct rh_elastic_request *given);
  * and iteration. */
 bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
                     const struct elastic_kit *kit, struct api_report *report, struct error *err);
+
+/* Sets all that follows from the others. */
+void goodput_complete(struct goodput_rows *answer);
 
 void goodput_print(const struct goodput_rows *answer, struct text *out);
 void goodput_write_json(const struct goodput_rows *answer, struct json *json);

@@ -1,31 +1,38 @@
 #include "api/elastic/goodput.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-/* What the closed form says of the row, where it says anything: of a restart from saves that training
- * waits for, without waiting for nodes. */
-struct expectation {
-    bool there, holds;
-    double ettr, exact;
-};
-
-static struct expectation expectation_of(const struct goodput_rows *answer, const struct goodput_row *row)
+static void complete_row(const struct goodput_rows *answer, struct goodput_row *row)
 {
     const struct elastic_costs *costs = &row->variant.setup.costs;
     const struct failure_model *model = &answer->model;
-    struct expectation expectation = {0};
+    double restart = costs->detect + costs->restart + costs->load;
+    row->spares = row->variant.policy->fixed ? row->variant.setup.spares : INT64_MIN;
     if (!answer->drawn || model->repair > 0 || model->batch > 1 || model->life != FAILURE_EXPONENTIAL ||
         row->variant.policy != elastic_policy_named("restart") || row->variant.setup.spares > 0 ||
         row->variant.setup.need > 0 || !isfinite(costs->interval))
-        return expectation;
-    double restart = costs->detect + costs->restart + costs->load;
-    expectation.there = true;
-    expectation.ettr = failure_expected_ettr(model->nodes, model->rate, restart, costs->interval,
-                                             costs->save_block, &expectation.holds);
-    expectation.exact =
+        return;
+    row->closed.ettr = failure_expected_ettr(model->nodes, model->rate, restart, costs->interval,
+                                             costs->save_block, &row->closed.holds);
+    row->closed.exact =
         failure_exact_ettr(model->nodes, model->rate, restart, costs->interval, costs->save_block);
-    return expectation;
+    row->expected = &row->closed;
+}
+
+void goodput_complete(struct goodput_rows *answer)
+{
+    double rate = answer->drawn ? answer->model.rate : NAN;
+    for (int i = 0; i < answer->count; i++)
+        complete_row(answer, &answer->rows[i]);
+    answer->per_1000_days = rate * 1000 * SECONDS_PER_DAY;
+    answer->mttf = answer->drawn ? failure_mttf(answer->rates.nodes, rate) : NAN;
+    answer->repair = answer->drawn ? answer->model.repair : NAN;
+    answer->trace = answer->given->failures;
+    answer->source = answer->fact ? answer->fact->source : NULL;
+    answer->horizon = answer->rows[0].goodput.horizon;
+    answer->seeds = answer->rows[0].goodput.seeds;
 }
 
 /* ---- text ---- */
@@ -46,8 +53,8 @@ static const char *long_time(char text[32], double seconds)
 
 static void print_head(const struct goodput_rows *answer, struct text *out)
 {
-    const struct goodput *first = &answer->rows[0].goodput;
     const struct failure_model *model = &answer->model;
+    double losses = answer->rows[0].goodput.losses;
     char each[32], any[32], back[32];
     if (answer->drawn && model->rate > 0) {
         text_format(out, "%d nodes, each fails every %s; ", answer->rates.nodes,
@@ -56,32 +63,31 @@ static void print_head(const struct goodput_rows *answer, struct text *out)
             text_format(out, "repaired in %s\n", long_time(back, model->repair));
         else
             text_add(out, "replaced at once\n");
-        text_format(out, "a node of the job fails every %s on average\n",
-                    long_time(any, failure_mttf(answer->rates.nodes, model->rate)));
+        text_format(out, "a node of the job fails every %s on average\n", long_time(any, answer->mttf));
         if (answer->fact)
-            text_format(out, "rate of %s\n  %s\n", answer->fact->title, answer->fact->source);
+            text_format(out, "rate of %s\n  %s\n", answer->fact->title, answer->source);
     } else if (answer->drawn) {
         text_format(out, "%d nodes that never fail\n", answer->rates.nodes);
     } else {
-        text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->given->failures);
+        text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->trace);
     }
-    text_format(out, "%.4g loss%s in %.4g days; %d run%s\n\n", first->losses, first->losses == 1 ? "" : "es",
-                first->horizon / SECONDS_PER_DAY, first->seeds, first->seeds == 1 ? "" : "s");
+    text_format(out, "%.4g loss%s in %.4g days; %d run%s\n\n", losses, losses == 1 ? "" : "es",
+                answer->horizon / SECONDS_PER_DAY, answer->seeds, answer->seeds == 1 ? "" : "s");
 }
 
 static void print_expectation(const struct goodput_rows *answer, struct text *out)
 {
     for (int i = 0; i < answer->count; i++) {
-        struct expectation expectation = expectation_of(answer, &answer->rows[i]);
-        if (!expectation.there)
+        const struct goodput_expectation *expected = answer->rows[i].expected;
+        if (!expected)
             continue;
         text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, simulated %.2f %%;\n",
-                    100 * expectation.ettr, 100 * answer->rows[i].goodput.mean);
-        if (expectation.holds)
+                    100 * expected->ettr, 100 * answer->rows[i].goodput.mean);
+        if (expected->holds)
             text_add(out, "its assumption of rare losses holds\n");
         else
             text_format(out, "its assumption of rare losses does not hold (the exact formula: %.2f %%)\n",
-                        100 * expectation.exact);
+                        100 * expected->exact);
     }
 }
 
@@ -134,11 +140,11 @@ static void print_policies(const struct goodput_rows *answer, struct text *out)
     for (int i = 0; i < answer->count; i++) {
         const struct goodput_row *row = &answer->rows[i];
         struct unit_texts units = {0};
-        char range[48] = "one run", spares[16] = "-";
+        char range[48] = "one run", spares[24] = "-";
         if (row->goodput.seeds > 1)
             snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
-        if (row->variant.policy->fixed)
-            snprintf(spares, sizeof spares, "%d", row->variant.setup.spares);
+        if (row->spares >= 0)
+            snprintf(spares, sizeof spares, "%" PRId64, row->spares);
         text_format(out, "%-15s %6.2f %%  %-17s %11s %6s\n", row->variant.policy->name,
                     100 * row->goodput.mean, range,
                     isfinite(row->variant.setup.costs.interval)
@@ -173,67 +179,70 @@ void goodput_print(const struct goodput_rows *answer, struct text *out)
 
 /* ---- JSON ---- */
 
+static const struct field policy_fields[] = {
+    FIELD_OUT(struct elastic_policy, "policy", name, FIELD_TEXT),
+    FIELD(struct elastic_policy, assumes, FIELD_TEXT, 0, 0),
+    FIELD(struct elastic_policy, source, FIELD_TEXT, 0, 0),
+};
+
+static const struct field expected_fields[] = {
+    FIELD_OUT(struct goodput_expectation, "value", ettr, FIELD_DOUBLE),
+    FIELD(struct goodput_expectation, holds, FIELD_FLAG, 0, 0),
+    FIELD(struct goodput_expectation, exact, FIELD_DOUBLE, 0, 0),
+};
+
 static const struct field row_fields[] = {
     FIELD_OUT(struct goodput_row, "goodput", goodput.mean, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "low", goodput.low, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "high", goodput.high, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "save_interval", variant.setup.costs.interval, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "spares", spares, FIELD_INT64),
     FIELD_OUT(struct goodput_row, "losses", goodput.losses, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "restarts", goodput.restarts, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "reconfigurations", goodput.changes, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "saves", goodput.saves, FIELD_DOUBLE),
+    FIELD_OPEN("shares", FIELD_MAP),
 };
 
-static void write_row(const struct goodput_rows *answer, const struct goodput_row *row, struct json *json)
+static const struct field row_end_fields[] = {
+    FIELD_CLOSE,
+    FIELD_PART(struct goodput_row, "expected_ettr", expected, expected_fields, FIELD_POINTER),
+};
+
+static void write_row(const struct goodput_row *row, struct json *json)
 {
-    const struct elastic_policy *policy = row->variant.policy;
-    struct expectation expectation = expectation_of(answer, row);
     json_open(json, NULL, '{');
-    json_string(json, "policy", policy->name);
-    fields_write(row, row_fields, 4, json);
-    if (policy->fixed)
-        json_integer(json, "spares", row->variant.setup.spares);
-    else
-        json_null(json, "spares");
-    fields_write(row, row_fields + 4, 4, json);
-    json_open(json, "shares", '{');
+    fields_write(row->variant.policy, policy_fields, 1, json);
+    FIELDS_WRITE(row, row_fields, json);
     for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++)
         json_number(json, elastic_cause_name((enum elastic_cause)cause), row->goodput.share[cause]);
-    json_close(json);
-    if (expectation.there) {
-        json_open(json, "expected_ettr", '{');
-        json_number(json, "value", expectation.ettr);
-        json_bool(json, "holds", expectation.holds);
-        json_number(json, "exact", expectation.exact);
-        json_close(json);
-    } else {
-        json_null(json, "expected_ettr");
-    }
-    json_string(json, "assumes", policy->assumes);
-    json_string(json, "source", policy->source);
+    FIELDS_WRITE(row, row_end_fields, json);
+    fields_write(row->variant.policy, policy_fields + 1, 2, json);
     json_close(json);
 }
 
+static const struct field answer_fields[] = {
+    FIELD_OUT(struct goodput_rows, "nodes", rates.nodes, FIELD_INT),
+    FIELD_OUT(struct goodput_rows, "nodes_per_pipeline", rates.stages, FIELD_INT),
+    FIELD_OUT(struct goodput_rows, "iteration_time", rates.full, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, trace, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct goodput_rows, "losses_per_1000_node_days", per_1000_days, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, mttf, FIELD_DOUBLE, 0, 0),
+    FIELD(struct goodput_rows, repair, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct goodput_rows, "copy_seconds", copies, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_rows, "checkpoint_share", checkpoints, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, source, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct goodput_rows, "seconds", horizon, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, seeds, FIELD_INT, 0, 0),
+};
+
 void goodput_write_json(const struct goodput_rows *answer, struct json *json)
 {
-    const struct goodput *first = &answer->rows[0].goodput;
     json_open_document(json, "rehearse-goodput/1");
-    json_integer(json, "nodes", answer->rates.nodes);
-    json_integer(json, "nodes_per_pipeline", answer->rates.stages);
-    json_number(json, "iteration_time", answer->rates.full);
-    json_string(json, "trace", answer->given->failures);
-    double rate = answer->drawn ? answer->model.rate : NAN;
-    json_number(json, "losses_per_1000_node_days", rate * 1000 * SECONDS_PER_DAY);
-    json_number(json, "mttf", answer->drawn ? failure_mttf(answer->rates.nodes, rate) : NAN);
-    json_number(json, "repair", answer->drawn ? answer->model.repair : NAN);
-    json_number(json, "copy_seconds", answer->copies);
-    json_number(json, "checkpoint_share", answer->checkpoints);
-    json_string(json, "source", answer->fact ? answer->fact->source : NULL);
-    json_number(json, "seconds", first->horizon);
-    json_integer(json, "seeds", first->seeds);
+    FIELDS_WRITE(answer, answer_fields, json);
     json_open(json, "policies", '[');
     for (int i = 0; i < answer->count; i++)
-        write_row(answer, &answer->rows[i], json);
+        write_row(&answer->rows[i], json);
     json_close(json);
     json_close(json);
 }

@@ -2,7 +2,6 @@
 
 #include "core/statistics.h"
 #include "core/unit.h"
-#include "elastic/batch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,29 +24,55 @@ static void elastic_add_nodes(struct text *out, const int *nodes, int count)
     }
 }
 
-struct elastic_losses elastic_sum_losses(const struct elastic_report *report)
+static void sum_losses(struct elastic_report *report)
 {
-    struct elastic_losses sum = {0};
+    struct elastic_losses *sum = &report->losses;
     double seconds = 0, iterations = 0;
     int answered = 0;
-    for (int i = 0; i < report->loss_count; i++) {
-        const struct elastic_loss *loss = &report->losses[i];
-        sum.nodes += loss->nodes;
+    for (int i = 0; i < sum->count; i++) {
+        struct elastic_loss *loss = &sum->places[i];
+        sum->nodes += loss->nodes;
+        if (loss->shape >= 0)
+            loss->name = report->kit.shapes[loss->shape].name;
+        else
+            loss->position = -1;
+        loss->downtime = report->setup + loss->outcome.seconds;
         if (loss->outcome.checkpoint) {
-            sum.checkpoints += loss->nodes;
+            loss->downtime = NAN;
+            loss->outcome.bytes_across = 0;
+            sum->checkpoints += loss->nodes;
             continue;
         }
         answered += loss->nodes;
-        sum.worst = fmax(sum.worst, report->setup + loss->outcome.seconds);
-        sum.worst_iteration = fmax(sum.worst_iteration, loss->outcome.iteration);
-        seconds += (report->setup + loss->outcome.seconds) * loss->nodes;
+        sum->worst = fmax(sum->worst, loss->downtime);
+        sum->worst_iteration = fmax(sum->worst_iteration, loss->outcome.iteration);
+        seconds += loss->downtime * loss->nodes;
         iterations += loss->outcome.iteration * loss->nodes;
     }
-    sum.mean = answered > 0 ? seconds / answered : NAN;
-    sum.mean_iteration = answered > 0 ? iterations / answered : NAN;
+    sum->mean = answered > 0 ? seconds / answered : NAN;
+    sum->mean_iteration = answered > 0 ? iterations / answered : NAN;
     if (answered == 0)
-        sum.worst = sum.worst_iteration = NAN;
-    return sum;
+        sum->worst = sum->worst_iteration = NAN;
+    report->summed = sum;
+}
+
+bool elastic_report_complete(struct elastic_report *report, struct error *err)
+{
+    if (!elastic_set_split(&report->set, &report->kit, &report->shares, &report->share_count,
+                           &report->slowest, err))
+        return false;
+    for (int i = 0; i < report->share_count; i++) {
+        struct elastic_share *share = &report->shares[i];
+        share->name = report->kit.shapes[share->shape].name;
+        share->path = report->kit.shapes[share->shape].path;
+        share->instances = report->set.counts[share->shape];
+        share->seconds = elastic_line_seconds(share->line, share->each + (share->extra > 0));
+    }
+    if (report->losses.places)
+        sum_losses(report);
+    report->faults_limit = report->limited ? report->limit.text : NULL;
+    report->exists_once = elastic_exists_once(&report->kit) ? report->kit.sharded : NULL;
+    return true;
 }
 
 /* ---- the set ---- */
@@ -90,31 +115,23 @@ static void print_time(const struct elastic_report *report, struct text *out)
                 set->pipelines == 1 ? "" : "s", spare);
 }
 
-static bool print_shares(const struct elastic_report *report, struct text *out, struct error *err)
+static void print_shares(const struct elastic_report *report, struct text *out)
 {
-    struct elastic_share *shares;
-    int count;
-    double slowest;
-    if (!elastic_set_split(&report->set, &report->kit, &shares, &count, &slowest, err))
-        return false;
     text_add(out, "instances  pipelines  micro-batches each    pipeline    idle  shape\n");
-    for (int i = 0; i < count; i++) {
-        const struct elastic_share *share = &shares[i];
+    for (int i = 0; i < report->share_count; i++) {
+        const struct elastic_share *share = &report->shares[i];
         struct unit_texts units = {0};
         char each[80];
-        double seconds = elastic_line_seconds(share->line, share->each + (share->extra > 0));
         if (share->extra > 0)
             snprintf(each, sizeof each, "%lld (%lld with %lld)", (long long)share->each,
                      (long long)share->extra, (long long)share->each + 1);
         else
             snprintf(each, sizeof each, "%lld", (long long)share->each);
-        text_format(out, "%9d  %9lld  %18s  %10s  %4.1f %%  %s\n", report->set.counts[share->shape],
-                    (long long)share->count, each, unit_text(&units, seconds, UNIT_TIME),
-                    100 * (1 - seconds / slowest), report->kit.shapes[share->shape].name);
+        text_format(out, "%9d  %9lld  %18s  %10s  %4.1f %%  %s\n", share->instances, (long long)share->count,
+                    each, unit_text(&units, share->seconds, UNIT_TIME),
+                    100 * (1 - share->seconds / report->slowest), share->name);
     }
-    free(shares);
     text_add(out, "\n");
-    return true;
 }
 
 static void add_instance_nodes(const struct elastic_state *state, int instance, struct text *out)
@@ -202,7 +219,7 @@ static void print_event(const struct elastic_report *report, const struct elasti
         text_add(out, "\n");
     } else {
         print_copies(report, way, out);
-        text_format(out, "downtime   %s", unit_text(&units, report->setup + way->outcome.seconds, UNIT_TIME));
+        text_format(out, "downtime   %s", unit_text(&units, event->downtime, UNIT_TIME));
         text_add(out, report->setup > 0 ? " (--setup included); the iteration in progress is lost\n"
                                         : "; the iteration in progress is lost\n");
     }
@@ -235,34 +252,34 @@ static const char *answer_of(const struct elastic_loss *loss)
 
 static void print_losses(const struct elastic_report *report, struct text *out)
 {
-    struct elastic_losses sum = elastic_sum_losses(report);
+    const struct elastic_losses *sum = &report->losses;
     struct unit_texts units = {0};
     text_add(out, "\nlosing one node\n");
     text_add(out, " node  alike  answer             copied    downtime   iteration  place\n");
-    for (int i = 0; i < report->loss_count; i++) {
-        const struct elastic_loss *loss = &report->losses[i];
-        const struct elastic_outcome *did = &loss->outcome;
-        const char *copied = did->checkpoint ? "-" : unit_text(&units, did->bytes_across, UNIT_BYTES);
-        const char *downtime =
-            did->checkpoint ? "-" : unit_text(&units, report->setup + did->seconds, UNIT_TIME);
-        const char *iteration = isfinite(did->iteration) ? unit_text(&units, did->iteration, UNIT_TIME) : "-";
+    for (int i = 0; i < sum->count; i++) {
+        const struct elastic_loss *loss = &sum->places[i];
+        const char *copied =
+            loss->outcome.checkpoint ? "-" : unit_text(&units, loss->outcome.bytes_across, UNIT_BYTES);
+        const char *downtime = loss->outcome.checkpoint ? "-" : unit_text(&units, loss->downtime, UNIT_TIME);
+        const char *iteration =
+            isfinite(loss->outcome.iteration) ? unit_text(&units, loss->outcome.iteration, UNIT_TIME) : "-";
         text_format(out, "%5d  %5d  %-13s  %10s  %10s  %10s  ", loss->node, loss->nodes,
-                    did->checkpoint ? "checkpoint" : answer_of(loss), copied, downtime, iteration);
-        if (loss->shape < 0)
+                    loss->outcome.checkpoint ? "checkpoint" : answer_of(loss), copied, downtime, iteration);
+        if (!loss->name)
             text_add(out, "spare\n");
         else
-            text_format(out, "node %d of %s\n", loss->position, report->kit.shapes[loss->shape].name);
+            text_format(out, "node %d of %s\n", loss->position, loss->name);
     }
-    if (sum.nodes > sum.checkpoints)
+    if (sum->nodes > sum->checkpoints)
         text_format(out, "downtime   worst %s, mean %s\niteration  worst %s, mean %s after the loss\n",
-                    unit_text(&units, sum.worst, UNIT_TIME), unit_text(&units, sum.mean, UNIT_TIME),
-                    unit_text(&units, sum.worst_iteration, UNIT_TIME),
-                    unit_text(&units, sum.mean_iteration, UNIT_TIME));
-    if (sum.checkpoints > 0)
-        text_format(out, "for %d of %d nodes, a loss needs a checkpoint\n", sum.checkpoints, sum.nodes);
-    if (report->limited)
-        text_format(out, "no loss is survived: %s\n", report->limit.text);
-    else if (elastic_exists_once(&report->kit))
+                    unit_text(&units, sum->worst, UNIT_TIME), unit_text(&units, sum->mean, UNIT_TIME),
+                    unit_text(&units, sum->worst_iteration, UNIT_TIME),
+                    unit_text(&units, sum->mean_iteration, UNIT_TIME));
+    if (sum->checkpoints > 0)
+        text_format(out, "for %d of %d nodes, a loss needs a checkpoint\n", sum->checkpoints, sum->nodes);
+    if (report->faults_limit)
+        text_format(out, "no loss is survived: %s\n", report->faults_limit);
+    else if (report->exists_once)
         text_format(out, "the %s have one copy, sharded over %d pipelines (ZeRO);\n%s\n", report->kit.sharded,
                     report->kit.sharded_over, elastic_ways_to_survive(&report->kit));
     else if (report->kit.sharded)
@@ -272,16 +289,14 @@ static void print_losses(const struct elastic_report *report, struct text *out)
                     report->kit.sharded, report->kit.sharded_over, report->kit.shard_groups);
 }
 
-bool elastic_report_print(const struct elastic_report *report, struct text *out, struct error *err)
+void elastic_report_print(const struct elastic_report *report, struct text *out)
 {
     print_head(report, out);
     print_time(report, out);
-    if (!print_shares(report, out, err))
-        return false;
+    print_shares(report, out);
     print_instances(&report->state, out);
-    if (report->losses)
+    if (report->summed)
         print_losses(report, out);
     for (int i = 0; i < report->event_count; i++)
         print_event(report, &report->events[i], out);
-    return true;
 }

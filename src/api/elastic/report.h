@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "elastic/batch.h"
 #include "elastic/reconfigure.h"
 
 struct elastic_event {
@@ -11,6 +12,16 @@ struct elastic_event {
     int *nodes, count;
     struct elastic_transition way;
     double fastest; /* iteration seconds of the fastest set afterwards; INFINITY: not known */
+    double downtime;
+};
+
+/* The worst and the mean downtime and iteration of all single losses that need no checkpoint, and the number
+ * of nodes whose loss does. */
+struct elastic_losses {
+    double worst, mean, worst_iteration, mean_iteration;
+    int checkpoints, nodes;
+    struct elastic_loss *places; /* malloc'ed; NULL: not requested */
+    int count;
 };
 
 struct elastic_report {
@@ -22,24 +33,24 @@ struct elastic_report {
     enum elastic_method method;
     struct elastic_set set;
     struct elastic_state state;
-    struct elastic_loss *losses; /* NULL: not requested */
-    int loss_count;
+    struct elastic_losses losses;
     struct elastic_event *events;
     int event_count;
+    /* set by elastic_report_complete */
+    const char *faults_limit, *exists_once; /* NULL: none */
+    struct elastic_share *shares;           /* malloc'ed */
+    int share_count;
+    double slowest;                      /* pipeline's seconds */
+    const struct elastic_losses *summed; /* NULL: not requested */
 };
 
-bool elastic_report_print(const struct elastic_report *report, struct text *out, struct error *err);
-bool elastic_report_json(const struct elastic_report *report, struct json *json, struct error *err);
+/* Sets all that follows from the others. */
+bool elastic_report_complete(struct elastic_report *report, struct error *err);
+
+void elastic_report_print(const struct elastic_report *report, struct text *out);
+void elastic_report_json(const struct elastic_report *report, struct json *json);
 
 /* Draws the throughput against the number of live nodes. The ending of `path` sets the format. */
 bool elastic_report_draw(const struct elastic_report *report, const char *path, struct error *err);
-
-/* The worst and the mean downtime and iteration of all single losses that need no checkpoint, and the number
- * of nodes whose loss does. */
-struct elastic_losses {
-    double worst, mean, worst_iteration, mean_iteration;
-    int checkpoints, nodes;
-};
-struct elastic_losses elastic_sum_losses(const struct elastic_report *report);
 
 #endif

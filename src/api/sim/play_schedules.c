@@ -1,5 +1,6 @@
 #include "api/sim/simulate.h"
 
+#include "core/fields.h"
 #include "core/parallel.h"
 #include "core/progress.h"
 #include "core/stop.h"
@@ -12,7 +13,7 @@
 /* What playing the plan with a schedule came to. */
 struct played {
     bool done, fits;
-    enum sim_level level;
+    const char *level;
     double seconds, makespan, bubble, memory; /* memory: NAN, unknown */
     struct error reason;
 };
@@ -94,7 +95,7 @@ static void print(const struct plan *plan, const struct played *planned, const s
                   const struct played *played, int count, struct text *out)
 {
     text_format(out, "%s, played by %s\n", plan->model ? plan->model : "a plan",
-                planned->level == SIM_LAYERS ? "layers" : "passes");
+                planned->done ? planned->level : "passes");
     if (plan->iteration_time > 0.0) {
         text_add(out, "the plan: ");
         plan_add_time(plan, 4, out);
@@ -110,6 +111,14 @@ static void print(const struct plan *plan, const struct played *planned, const s
         "\niteration: in steady state, and relative to the plan's schedule; alone: with fill and drain\n");
 }
 
+static const struct field played_fields[] = {
+    FIELD_OUT(struct played, "iteration_time", seconds, FIELD_DOUBLE),
+    FIELD(struct played, makespan, FIELD_DOUBLE, 0, 0),
+    FIELD(struct played, bubble, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct played, "peak_memory", memory, FIELD_DOUBLE),
+    FIELD(struct played, fits, FIELD_FLAG, 0, 0),
+};
+
 static void write(const struct plan *plan, const struct played *planned, const struct simulate_entry *entries,
                   const struct played *played, int count, struct json *json)
 {
@@ -122,15 +131,10 @@ static void write(const struct plan *plan, const struct played *planned, const s
     for (int i = 0; i < count; i++) {
         json_open_flat(json, NULL, '{');
         json_string(json, "schedule", entries[i].schedule->name);
-        if (played[i].done) {
-            json_number(json, "iteration_time", played[i].seconds);
-            json_number(json, "makespan", played[i].makespan);
-            json_number(json, "bubble", played[i].bubble);
-            json_number(json, "peak_memory", played[i].memory);
-            json_bool(json, "fits", played[i].fits);
-        } else {
+        if (played[i].done)
+            FIELDS_WRITE(&played[i], played_fields, json);
+        else
             json_string(json, "reason", played[i].reason.text);
-        }
         json_close(json);
     }
     json_close(json);

@@ -239,55 +239,62 @@ static const struct field scale_fields[] = {
     FIELD_OUT(struct replay_scale, "factor", factor, FIELD_DOUBLE),
 };
 
+static const struct field changed_fields[] = {
+    FIELD_OUT(struct replay_result, "activities", scaled, FIELD_INT64),
+    FIELD_OUT(struct replay_result, "span", span, FIELD_NANOSECONDS),
+    FIELD_ROWS(struct replay_result, "devices", shares, device_count, share_fields, FIELD_LIST),
+};
+
 static void write_changed(struct json *json, const struct replay_report *report)
 {
-    const struct replay_result *changed = report->changed;
     json_open(json, "what_if", '{');
     FIELDS_LIST(report->scales, report->scale_count, scale_fields, json, "scales");
-    json_integer(json, "activities", (int64_t)changed->scaled);
-    json_number(json, "span", seconds(changed->span));
-    FIELDS_LIST(changed->shares, changed->device_count, share_fields, json, "devices");
-    write_critical(json, changed);
+    FIELDS_WRITE(report->changed, changed_fields, json);
+    write_critical(json, report->changed);
     json_close(json);
 }
 
-/* Of the whole trace, not only of its critical path. */
-static void write_left_out(struct json *json, const struct replay_graph *graph)
-{
-    json_open(json, "left_out", '{');
-    for (int i = CAUSE_STALL + 1; i < CAUSE_KINDS; i++) {
-        json_open_flat(json, cause_keys[i], '{');
-        json_integer(json, "waits", (int64_t)graph->causes[i]);
-        json_number(json, "seconds", seconds(graph->stalled[i]));
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field replay_fields[] = {
+    FIELD_OUT(struct replay, "file", path, FIELD_TEXT),
+    FIELD_OUT(struct replay, "activities", count, FIELD_INT64),
+    FIELD_OUT(struct replay, "calls", call_count, FIELD_INT64),
+    FIELD_OUT(struct replay, "events", events, FIELD_INT64),
+    FIELD_OUT(struct replay, "without_launch", no_launch, FIELD_INT64),
+    FIELD_OUT(struct replay, "without_activity", no_activity, FIELD_INT64),
+    FIELD_OUT(struct replay, "before_launch", skewed, FIELD_INT64),
+};
+
+#define LAG_FIELDS(X, of)                                                                                    \
+    X(of, DOUBLE, span) X(of, DOUBLE, span_error) X(of, DOUBLE, overlap) X(of, DOUBLE, overlap_error)
+FIELDS_RECORD(lags, LAG_FIELDS);
+
+/* Waits by their cause, of the whole trace, not only of its critical path. */
+#define STALLS(waits, stalled_for, cause)                                                                    \
+    FIELD_OUT(struct replay_graph, waits, causes[cause], FIELD_INT64),                                       \
+        FIELD_OUT(struct replay_graph, stalled_for, stalled[cause], FIELD_NANOSECONDS)
+#define LEFT_OUT(key, cause) FIELD_OPEN(key, FIELD_FLAT_MAP), STALLS("waits", "seconds", cause), FIELD_CLOSE
+
+static const struct field graph_fields[] = {
+    STALLS("unexplained_waits", "unexplained", CAUSE_STALL),
+    FIELD_OPEN("left_out", FIELD_MAP),
+    LEFT_OUT("graph", CAUSE_STALL_GRAPH),
+    LEFT_OUT("sampled", CAUSE_STALL_SAMPLED),
+    LEFT_OUT("launch_left_out", CAUSE_STALL_LAUNCH),
+    LEFT_OUT("event_left_out", CAUSE_STALL_EVENT),
+    FIELD_CLOSE,
+};
 
 void replay_report_json(const struct replay_report *report, struct json *json)
 {
-    const struct replay *replay = report->replay;
     const struct replay_result *recorded = report->recorded, *typical = report->typical;
+    int64_t overlap = overlap_of(recorded), other = overlap_of(typical);
+    const struct lags lags = {seconds(typical->span), share(typical->span - recorded->span, recorded->span),
+                              seconds(other), share(other - overlap, overlap)};
     json_open_document(json, "rehearse-replay/1");
-    json_string(json, "file", replay->path);
-    json_integer(json, "activities", (int64_t)replay->count);
-    json_integer(json, "calls", (int64_t)replay->call_count);
-    json_integer(json, "events", (int64_t)replay->events);
-    json_integer(json, "without_launch", (int64_t)replay->no_launch);
-    json_integer(json, "without_activity", (int64_t)replay->no_activity);
-    json_integer(json, "before_launch", (int64_t)replay->skewed);
-    json_number(json, "span", seconds(recorded->span));
-    FIELDS_LIST(recorded->shares, recorded->device_count, share_fields, json, "devices");
-    json_open_flat(json, "typical_lags", '{');
-    json_number(json, "span", seconds(typical->span));
-    json_number(json, "span_error", share(typical->span - recorded->span, recorded->span));
-    json_number(json, "overlap", seconds(overlap_of(typical)));
-    json_number(json, "overlap_error",
-                share(overlap_of(typical) - overlap_of(recorded), overlap_of(recorded)));
-    json_close(json);
-    json_integer(json, "unexplained_waits", (int64_t)report->graph->causes[CAUSE_STALL]);
-    json_number(json, "unexplained", seconds(report->graph->stalled[CAUSE_STALL]));
-    write_left_out(json, report->graph);
+    FIELDS_WRITE(report->replay, replay_fields, json);
+    fields_write(recorded, changed_fields + 1, 2, json);
+    FIELDS_MAP(&lags, lags_fields, json, "typical_lags");
+    FIELDS_WRITE(report->graph, graph_fields, json);
     write_critical(json, recorded);
     FIELDS_LIST(recorded->busy, recorded->stream_count, stream_fields, json, "streams");
     FIELDS_LIST(recorded->names,

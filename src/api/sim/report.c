@@ -1,7 +1,8 @@
 #include "api/sim/simulate.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void print_devices(const struct trial *trial, struct text *out)
     for (int device = 0; device < trial->devices && device < MAX_ROWS; device++)
         text_format(out, "%6d  %10.6g  %10.6g  %10.6g  %6.2f %%  %8.4g\n", device,
                     timing->devices[device].begin, timing->devices[device].end, timing->devices[device].busy,
-                    100 * trial_bubble_of(trial, device), timing->devices[device].peak);
+                    100 * timing->devices[device].bubble, timing->devices[device].peak);
     if (trial->devices > MAX_ROWS)
         text_format(out, "... and %d more (--json has all)\n", trial->devices - MAX_ROWS);
 }
@@ -70,7 +71,7 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
                 trial->chunks > 1 ? "s" : "", trial->microbatches);
     print_shape(numbers, out);
     text_format(out, "\nmakespan      %.6g s, %.4g %% above the ideal %.6g s\n", timing->extent.makespan,
-                100 * (timing->extent.makespan / trial->ideal - 1), trial->ideal);
+                100 * trial->more, trial->ideal);
     if (trial->formula.text != NULL)
         text_format(out, "formula       %.6g s = %s", trial->formula.makespan, trial->formula.text);
     if (trial->formula.text != NULL && !trial->formula.exact)
@@ -85,7 +86,7 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
         text_format(
             out,
             "lower bound   %.6g s for any order of these stages in this memory: at most %.3g %% to gain\n",
-            trial->bound, 100 * (1 - trial->bound / timing->extent.makespan));
+            trial->bound, 100 * trial->gap);
     text_format(out, "longest span  %.6g s, from the first to the last pass of a device\n",
                 timing->extent.span);
     text_format(out, "bubble        %.4g %% of the devices' time\n", 100 * trial->bubble);
@@ -114,6 +115,12 @@ static void write_times(struct json *json, const char *key, const struct trial_t
     json_close(json);
 }
 
+static const struct field shape_fields[] = {
+    FIELD(struct trial_options, send_blocks, FIELD_FLAG, 0, 0),
+    FIELD(struct trial_options, hidden, FIELD_DOUBLE, 0, 0),
+    FIELD(struct trial_options, memory, FIELD_SOME_DOUBLE, DBL_TRUE_MIN, 0),
+};
+
 static void write_shape(struct json *json, const struct simulate_numbers *numbers)
 {
     const struct trial_options *options = &numbers->options;
@@ -121,72 +128,70 @@ static void write_shape(struct json *json, const struct simulate_numbers *number
     write_times(json, "b", &options->input);
     write_times(json, "w", &options->weight);
     write_times(json, "comm", &options->send);
-    json_bool(json, "send_blocks", options->send_blocks);
-    json_number(json, "hidden", options->hidden);
-    if (options->memory > 0)
-        json_number(json, "memory", options->memory);
-}
-
-/* A number of each device. */
-enum per_device { DEVICE_BEGIN, DEVICE_SPAN, DEVICE_BUSY, DEVICE_BUBBLE, DEVICE_PEAK };
-
-static void write_devices(struct json *json, const char *key, const struct trial *trial, enum per_device what)
-{
-    json_open_flat(json, key, '[');
-    for (int device = 0; device < trial->devices; device++) {
-        const struct timing_device *timing = &trial->timing.devices[device];
-        const double values[] = {timing->begin, timing->end - timing->begin, timing->busy,
-                                 trial_bubble_of(trial, device), timing->peak};
-        json_number(json, NULL, values[what]);
-    }
-    json_close(json);
+    FIELDS_WRITE(options, shape_fields, json);
 }
 
 /* The numbers that both JSON documents have. */
-static void write_figures(struct json *json, const struct trial *trial)
-{
-    const struct timing *timing = &trial->timing;
-    json_number(json, "makespan", timing->extent.makespan);
-    json_number(json, "max_stage_span", timing->extent.span);
-    json_number(json, "ideal", trial->ideal);
-    json_number(json, "bubble", trial->bubble);
-    json_number(json, "bubble_over_ideal", timing->extent.makespan / trial->ideal - 1);
-    json_number(json, "stage_bubble_over_ideal", timing->extent.span / trial->ideal - 1);
-    json_number(json, "peak_activation_microbatches", timing->peak);
-    json_number(json, "steady_state", isfinite(trial->period) ? trial->period : timing->extent.makespan);
-    json_number(json, "formula", trial->formula.makespan);
-    json_string(json, "formula_text", trial->formula.text);
-    json_bool(json, "formula_exact", trial->formula.exact);
-    json_number(json, "memory_formula", trial->formula.memory_text != NULL ? trial->formula.memory : NAN);
-    json_string(json, "memory_formula_text", trial->formula.memory_text);
-    json_number(json, "lower_bound", trial->bound);
-    json_number(json, "gap", 1 - trial->bound / timing->extent.makespan);
-    json_integer(json, "passes", (int64_t)pass_order_count(&trial->order));
-    json_integer(json, "weight_versions", trial->order.weight_versions);
-    json_bool(json, "flushes", trial->order.flushes);
-}
+static const struct field figure_fields[] = {
+    FIELD_OUT(struct trial, "makespan", timing.extent.makespan, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "max_stage_span", timing.extent.span, FIELD_DOUBLE),
+    FIELD(struct trial, ideal, FIELD_DOUBLE, 0, 0),
+    FIELD(struct trial, bubble, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct trial, "bubble_over_ideal", more, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "stage_bubble_over_ideal", span_more, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "peak_activation_microbatches", timing.peak, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "steady_state", steady, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "formula", formula.makespan, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "formula_text", formula.text, FIELD_TEXT),
+    FIELD_OUT(struct trial, "formula_exact", formula.exact, FIELD_FLAG),
+    FIELD_OUT(struct trial, "memory_formula", formula.memory, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "memory_formula_text", formula.memory_text, FIELD_TEXT),
+    FIELD_OUT(struct trial, "lower_bound", bound, FIELD_DOUBLE),
+    FIELD(struct trial, gap, FIELD_DOUBLE, 0, 0),
+    FIELD(struct trial, passes, FIELD_INT64, 0, 0),
+    FIELD_OUT(struct trial, "weight_versions", order.weight_versions, FIELD_INT),
+    FIELD_OUT(struct trial, "flushes", order.flushes, FIELD_FLAG),
+};
+
+static const struct field head_fields[] = {
+    FIELD_OUT(struct trial, "p", devices, FIELD_INT),
+    FIELD_OUT(struct trial, "m", microbatches, FIELD_INT),
+    FIELD(struct trial, chunks, FIELD_INT, 0, 0),
+};
+
+/* A number of each device. */
+#define DEVICES(key, member)                                                                                 \
+    FIELD_ITEMS(struct trial, key, timing.devices, devices,                                                  \
+                (&(const struct field)FIELD_OUT(struct timing_device, NULL, member, FIELD_DOUBLE)), 1,       \
+                FIELD_FLAT_LIST)
+
+static const struct field device_fields[] = {
+    DEVICES("span_per_stage", span), DEVICES("peak_activations_per_stage", peak),
+    DEVICES("peak_per_stage", peak), DEVICES("begin_per_stage", begin),
+    DEVICES("busy_per_stage", busy), DEVICES("bubble_per_stage", bubble),
+};
+
+static const struct field schedule_fields[] = {
+    FIELD_OUT(struct schedule, "schedule", name, FIELD_TEXT),
+    FIELD(struct schedule, title, FIELD_TEXT, 0, 0),
+};
+
+static const struct field source_fields[] = {
+    FIELD_OUT(struct simulate_source, "file", path, FIELD_SOME_TEXT),
+    FIELD_OUT(struct simulate_source, "letters", letters, FIELD_SOME_TEXT),
+};
 
 void simulate_write_json(const struct trial *trial, const struct simulate_source *source,
                          const struct simulate_numbers *numbers, struct json *json)
 {
+    static const struct schedule none;
     json_open_document(json, "rehearse-simulation/1");
-    json_string(json, "schedule", trial->schedule != NULL ? trial->schedule->name : NULL);
-    json_string(json, "title", trial->schedule != NULL ? trial->schedule->title : NULL);
-    if (source->path != NULL) {
-        json_string(json, "file", source->path);
-        json_string(json, "letters", source->letters);
-    }
-    json_integer(json, "p", trial->devices);
-    json_integer(json, "m", trial->microbatches);
-    json_integer(json, "chunks", trial->chunks);
+    FIELDS_WRITE(trial->schedule ? trial->schedule : &none, schedule_fields, json);
+    FIELDS_WRITE(source, source_fields, json);
+    FIELDS_WRITE(trial, head_fields, json);
     write_shape(json, numbers);
-    write_figures(json, trial);
-    write_devices(json, "span_per_stage", trial, DEVICE_SPAN);
-    write_devices(json, "peak_activations_per_stage", trial, DEVICE_PEAK);
-    write_devices(json, "peak_per_stage", trial, DEVICE_PEAK);
-    write_devices(json, "begin_per_stage", trial, DEVICE_BEGIN);
-    write_devices(json, "busy_per_stage", trial, DEVICE_BUSY);
-    write_devices(json, "bubble_per_stage", trial, DEVICE_BUBBLE);
+    FIELDS_WRITE(trial, figure_fields, json);
+    FIELDS_WRITE(trial, device_fields, json);
     json_close(json);
 }
 
@@ -208,7 +213,7 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
         }
         char gap[32] = "-";
         if (isfinite(trial->bound))
-            snprintf(gap, sizeof gap, "%.2f %%", 100 * (1 - trial->bound / trial->timing.extent.makespan));
+            snprintf(gap, sizeof gap, "%.2f %%", 100 * trial->gap);
         text_format(out, "%-14s  %6d  %12.6g  %8s  %10.6g  %6.2f %%  %8.4g  %8d\n", entries[i].schedule->name,
                     trial->chunks, trial->timing.extent.makespan, gap, trial->timing.extent.span,
                     100 * trial->bubble, trial->timing.peak, trial->order.weight_versions);
@@ -217,22 +222,28 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
                   "a\ndevice, in micro-batches; weights: versions it holds\n");
 }
 
+static const struct field all_fields[] = {
+    FIELD_OUT(struct trial_options, "p", devices, FIELD_INT),
+    FIELD_OUT(struct trial_options, "m", microbatches, FIELD_INT),
+};
+
+static const struct field reason_fields[] = {FIELD_OUT(struct error, "reason", text, FIELD_CHARS)};
+
 void simulate_write_all(const struct simulate_entry *entries, int count,
                         const struct simulate_numbers *numbers, struct json *json)
 {
     json_open_document(json, "rehearse-simulation-comparison/1");
-    json_integer(json, "p", numbers->options.devices);
-    json_integer(json, "m", numbers->options.microbatches);
+    FIELDS_WRITE(&numbers->options, all_fields, json);
     write_shape(json, numbers);
     json_open(json, "schedules", '[');
     for (int i = 0; i < count; i++) {
         json_open(json, NULL, '{');
-        json_string(json, "schedule", entries[i].schedule->name);
+        fields_write(entries[i].schedule, schedule_fields, 1, json);
         if (entries[i].played) {
-            json_integer(json, "chunks", entries[i].trial.chunks);
-            write_figures(json, &entries[i].trial);
+            fields_write(&entries[i].trial, head_fields + 2, 1, json);
+            FIELDS_WRITE(&entries[i].trial, figure_fields, json);
         } else {
-            json_string(json, "reason", entries[i].reason.text);
+            FIELDS_WRITE(&entries[i].reason, reason_fields, json);
         }
         json_close(json);
     }

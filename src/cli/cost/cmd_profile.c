@@ -1,7 +1,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "core/json.h"
+#include "core/fields.h"
 
 static const struct command_example show_examples[] = {
     {"rehearse profile show profile.json", "the time of each layer on each device type"},
@@ -28,17 +28,22 @@ const struct command command_profile_show = {
 
 static const char *const formats[] = {"json", "oobleck", NULL}; /* forms of a profile */
 
+/* clang-format off */
+#define CONVERSION_FIELDS(X, of) \
+    X(of, TEXT, profile) X(of, TEXT, output) X(of, TEXT, to) X(of, INT64, layers) X(of, INT64, devices)
+/* clang-format on */
+FIELDS_RECORD(conversion, CONVERSION_FIELDS);
+
 static bool report(const rh_profile *profile, const struct command_line *line, struct error *err)
 {
     const struct rh_profile_request *asked = (const void *)line;
     struct text text = {0};
     struct json json = {.out = &text};
+    const struct conversion made = {asked->path, line->output, formats[line->to],
+                                    (int64_t)rh_number(profile, "layers"),
+                                    (int64_t)rh_number(profile, "devices")};
     json_open_document(&json, "rehearse-profile-conversion/1");
-    json_string(&json, "profile", asked->path);
-    json_string(&json, "output", line->output);
-    json_string(&json, "to", formats[line->to]);
-    json_integer(&json, "layers", (int64_t)rh_number(profile, "layers"));
-    json_integer(&json, "devices", (int64_t)rh_number(profile, "devices"));
+    FIELDS_WRITE(&made, conversion_fields, &json);
     json_close(&json);
     return output_and_release(NULL, &text, err);
 }

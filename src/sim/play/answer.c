@@ -198,6 +198,7 @@ static bool add_all_more(struct play_model *model, struct sim_result *result, st
 static void set_rates(const struct plan *plan, struct sim_result *result)
 {
     double samples = (double)plan_samples(plan), share = plan_figure(plan, "utilisation");
+    result->expected = plan->expected;
     result->samples = samples > 0.0 ? samples / result->seconds : NAN;
     result->tokens = plan->sequence > 0 ? result->samples * (double)plan->sequence : NAN;
     result->formula = plan->iteration_time > 0.0 ? plan->iteration_time : NAN;
@@ -208,7 +209,7 @@ static bool play(struct play_model *model, struct sim_result *result, struct err
 {
     if (!play_level(model, true, result, err))
         return false;
-    result->level = model->layers ? SIM_LAYERS : SIM_PASSES;
+    result->level = model->layers ? "layers" : "passes";
     result->schedule = model->schedule->name;
     if (!(result->seconds > 0.0) || !isfinite(result->seconds))
         return error_set(err, ERROR_INPUT, "%s%sthe iteration takes no time: all seconds are 0",

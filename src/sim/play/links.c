@@ -147,6 +147,15 @@ static int compare_links(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+static bool name_causes(uint32_t causes, struct sim_link *link, struct arena *arena)
+{
+    link->causes = ARENA_ARRAY(arena, SIM_CAUSES, const char *);
+    for (int cause = 0; link->causes && cause < SIM_CAUSES; cause++)
+        if (causes >> cause & 1)
+            link->causes[link->cause_count++] = sim_cause_names[cause];
+    return link->causes != NULL;
+}
+
 /* Keeps only links that carried something, and of equal ones of the whole system one. */
 static bool keep(const struct play_system *system, const struct engine_result *played, struct arena *arena,
                  struct sim_result *result)
@@ -178,9 +187,8 @@ static bool keep(const struct play_system *system, const struct engine_result *p
             .bytes = unit * (double)played->carried[l],
             .share = ranked[i].share,
             .full = ranked[i].full,
-            .causes = users[l].causes,
         };
-        if (!link->name)
+        if (!link->name || !name_causes(users[l].causes, link, &result->arena))
             return false;
     }
     return true;

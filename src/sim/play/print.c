@@ -37,7 +37,7 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
 {
     struct unit_texts texts = {0};
     text_format(out, "%s, schedule %s, played by %s\n", plan->model ? plan->model : "a plan",
-                result->schedule, result->level == SIM_LAYERS ? "layers" : "passes");
+                result->schedule, result->level);
     text_format(out, "iteration %s simulated", unit_text(&texts, result->seconds, UNIT_TIME));
     if (result->makespan > result->seconds * (1.0 + 1e-9))
         text_format(out, " in the steady state, %s alone", unit_text(&texts, result->makespan, UNIT_TIME));
@@ -55,9 +55,9 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
                     100.0 * result->reasons[i].seconds / result->formula);
     if (isfinite(result->formula))
         text_add(out, "\n");
-    if (isfinite(plan->expected) && plan->expected != result->formula)
+    if (isfinite(result->expected) && result->expected != result->formula)
         text_format(out, "expected %s of the plan, by formula and known runs\n",
-                    unit_text(&texts, plan->expected, UNIT_TIME));
+                    unit_text(&texts, result->expected, UNIT_TIME));
     text_format(out, "pipeline stalls (waiting for other stages): %.1f %% of the time\n",
                 100.0 * result->bubble);
 }
@@ -143,12 +143,8 @@ static void print_links(const struct sim_result *result, struct text *out)
             snprintf(name, sizeof name, "%s", link->name);
         text_format(out, "  %-46s full %9s, used %4.1f %%:", name, unit_text(&texts, link->full, UNIT_TIME),
                     100.0 * link->share);
-        const char *before = " ";
-        for (int cause = 0; cause < SIM_CAUSES; cause++)
-            if (link->causes >> cause & 1) {
-                text_format(out, "%s%s", before, sim_cause_names[cause]);
-                before = ", ";
-            }
+        for (int cause = 0; cause < link->cause_count; cause++)
+            text_format(out, "%s%s", cause > 0 ? ", " : " ", link->causes[cause]);
         text_add(out, "\n");
     }
 }
@@ -188,29 +184,37 @@ static const struct field more_fields[] = {
     FIELD_OUT(struct sim_variant, "iteration_time", seconds, FIELD_DOUBLE),
 };
 
+static const struct field device_fields[] = {
+    FIELD(struct sim_device, pipeline, FIELD_INT, 0, 0),
+    FIELD(struct sim_device, place, FIELD_INT, 0, 0),
+    FIELD_OUT(struct sim_device, "device_type", type, FIELD_INT),
+    FIELD(struct sim_device, members, FIELD_INT64, 0, 0),
+    FIELD(struct sim_device, begin, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_device, end, FIELD_DOUBLE, 0, 0),
+};
+
+static const struct field memory_fields[] = {
+    FIELD(struct sim_memory, total, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, time, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, parameters, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, gradients, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, optimizer, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, activations, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_memory, working, FIELD_DOUBLE, 0, 0),
+};
+
+static const struct field peak_fields[] = {
+    FIELD_PART(struct sim_device, "peak_memory", peak, memory_fields, FIELD_STRUCT)};
+
 static void write_device(const struct sim_device *device, struct json *json)
 {
-    const struct sim_memory *peak = &device->peak;
     json_open(json, NULL, '{');
-    json_integer(json, "pipeline", device->pipeline);
-    json_integer(json, "place", device->place);
-    json_integer(json, "device_type", device->type);
-    json_integer(json, "members", device->members);
-    json_number(json, "begin", device->begin);
-    json_number(json, "end", device->end);
+    FIELDS_WRITE(device, device_fields, json);
     json_open_flat(json, "seconds", '{');
     for (int cause = 0; cause < SIM_CAUSES; cause++)
         json_number(json, sim_cause_names[cause], device->seconds[cause]);
     json_close(json);
-    json_open_flat(json, "peak_memory", '{');
-    json_number(json, "total", peak->total);
-    json_number(json, "time", peak->time);
-    json_number(json, "parameters", peak->parameters);
-    json_number(json, "gradients", peak->gradients);
-    json_number(json, "optimizer", peak->optimizer);
-    json_number(json, "activations", peak->activations);
-    json_number(json, "working", peak->working);
-    json_close(json);
+    FIELDS_WRITE(device, peak_fields, json);
     json_close(json);
 }
 
@@ -223,53 +227,55 @@ static const struct field step_fields[] = {
     FIELD(struct sim_step, count, FIELD_INT64, 0, 0),
 };
 
-static void write_link(const struct sim_link *link, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "name", link->name);
-    json_integer(json, "alike", link->alike);
-    json_number(json, "capacity", link->capacity);
-    json_number(json, "bytes", link->bytes);
-    json_number(json, "share", link->share);
-    json_number(json, "full", link->full);
-    json_open(json, "causes", '[');
-    for (int cause = 0; cause < SIM_CAUSES; cause++)
-        if (link->causes >> cause & 1)
-            json_string(json, NULL, sim_cause_names[cause]);
-    json_close(json);
-    json_close(json);
-}
+static const struct field link_fields[] = {
+    FIELD(struct sim_link, name, FIELD_TEXT, 0, 0),
+    FIELD(struct sim_link, alike, FIELD_INT64, 0, 0),
+    FIELD(struct sim_link, capacity, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_link, bytes, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_link, share, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_link, full, FIELD_DOUBLE, 0, 0),
+    FIELD_VALUES(struct sim_link, "causes", causes, cause_count, FIELD_TEXT),
+};
+
+static const struct field result_fields[] = {
+    FIELD(struct sim_result, schedule, FIELD_TEXT, 0, 0),
+    FIELD(struct sim_result, level, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct sim_result, "iteration_time", seconds, FIELD_DOUBLE),
+    FIELD(struct sim_result, expected, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_result, makespan, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct sim_result, "samples_per_second", samples, FIELD_DOUBLE),
+    FIELD_OUT(struct sim_result, "tokens_per_second", tokens, FIELD_DOUBLE),
+    FIELD(struct sim_result, utilisation, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_result, bubble, FIELD_DOUBLE, 0, 0),
+    FIELD_OPEN("formula", FIELD_MAP),
+    FIELD_OUT(struct sim_result, "iteration_time", formula, FIELD_DOUBLE),
+};
+
+static const struct field slowest_fields[] = {
+    FIELD_CLOSE,
+    FIELD(struct sim_result, slowest, FIELD_INT, 0, 0),
+    FIELD(struct sim_result, fullest, FIELD_INT, 0, 0),
+};
+
+static const struct field list_fields[] = {
+    FIELD_OUT(struct sim_result, "iterations_shown", iterations, FIELD_INT),
+    FIELD_ROWS(struct sim_result, "critical_path", steps, step_count, step_fields, FIELD_LIST),
+    FIELD_ROWS(struct sim_result, "links", links, link_count, link_fields, FIELD_LIST),
+    FIELD_ROWS(struct sim_result, "more", more, more_count, more_fields, FIELD_LIST),
+    FIELD(struct sim_result, tasks, FIELD_INT64, 0, 0),
+};
 
 void sim_write_json(const struct sim_result *result, const struct plan *plan, struct json *json)
 {
     json_open_document(json, "rehearse-played-plan/1");
     json_string(json, "model", plan->model);
-    json_string(json, "schedule", result->schedule);
-    json_string(json, "level", result->level == SIM_LAYERS ? "layers" : "passes");
-    json_number(json, "iteration_time", result->seconds);
-    json_number(json, "expected", plan->expected);
-    json_number(json, "makespan", result->makespan);
-    json_number(json, "samples_per_second", result->samples);
-    json_number(json, "tokens_per_second", result->tokens);
-    json_number(json, "utilisation", result->utilisation);
-    json_number(json, "bubble", result->bubble);
-    json_open(json, "formula", '{');
-    json_number(json, "iteration_time", result->formula);
+    FIELDS_WRITE(result, result_fields, json);
     FIELDS_LIST(result->reasons, result->reason_count, reason_fields, json, "reasons");
-    json_close(json);
-    json_integer(json, "slowest", result->slowest);
-    json_integer(json, "fullest", result->fullest);
+    FIELDS_WRITE(result, slowest_fields, json);
     json_open(json, "devices", '[');
     for (int d = 0; d < result->device_count; d++)
         write_device(&result->devices[d], json);
     json_close(json);
-    json_integer(json, "iterations_shown", result->iterations);
-    FIELDS_LIST(result->steps, result->step_count, step_fields, json, "critical_path");
-    json_open(json, "links", '[');
-    for (int i = 0; i < result->link_count; i++)
-        write_link(&result->links[i], json);
-    json_close(json);
-    FIELDS_LIST(result->more, result->more_count, more_fields, json, "more");
-    json_integer(json, "tasks", result->tasks);
+    FIELDS_WRITE(result, list_fields, json);
     json_close(json);
 }
