@@ -1,7 +1,7 @@
 /* Handles: what a command has made. One is made whole by its maker and is only read afterwards.
  *
- * A maker embeds struct rh_handle at the start of a struct of its own, and returns it. Callers may ask by name for all that
- * its document has (heard.h), and for what it adds from tables of fields (value.h). */
+ * A maker embeds struct rh_handle at the start of a struct of its own, and returns it. Callers may ask by name for all
+ * that its document has (heard.h), and for what it adds from tables of fields (value.h). */
 #ifndef REHEARSE_API_HANDLE_H
 #define REHEARSE_API_HANDLE_H
 
@@ -31,7 +31,7 @@ struct api_report {
     struct json json; /* writes json_text; what is written are values, too */
     struct json_listener listener;
     struct heard heard;
-    /* What values point into, which is freed with the handle, and the function that releases it before. NULL: nothing. */
+    /* What values point into, which is freed with the handle, and what releases it before. NULL: nothing. */
     void *kept;
     void (*drop)(void *kept);
 };
@@ -42,7 +42,7 @@ struct api_report *api_report_new(struct error *err);
 /* A report that also has comma-separated values. */
 extern const struct api_kind api_sweep_kind;
 
-/* Returns `size` zeroed bytes for what its values point into; `drop` (NULL: none) releases what these hold. NULL: out of memory. */
+/* Returns `size` zeroed bytes for what its values point into; `drop` (may be NULL) ends it. NULL: out of memory. */
 void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err);
 
 #endif

@@ -7,7 +7,8 @@
  *                                          a.b.ends  how many there are up to the end of each: 2, 3
  *   {"a": [[1, 2], [3, 4]]}                a         a table; as above where the rows are not alike
  *
- * An empty list has the columns that its writer tells (fields_tell). Some values have a second name, without the maps around them: `seconds.played` of a run is `played`, too.
+ * An empty list has the columns that its writer tells (fields_tell). Some values have a second name, without the maps
+ * around them: `seconds.played` of a run is `played`, too.
  *
  * A list of whole numbers is one of numbers where some are fractions or unknown (NAN), a list of flags where some are unknown; it
  * is one of texts where any element is a text. */

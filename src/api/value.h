@@ -52,8 +52,8 @@ void api_add_values(rh_handle *handle, const void *record, const struct field *f
 /* Adds `passed`, and the `reason` and `code` why not. */
 void api_judge(rh_handle *handle, bool passed, const struct error *why);
 
-/* Adds a column for each field of a table of all structs of an array: "tasks.begin" of the list "tasks" and the key "begin"; of a
- * list without a name, "begin". */
+/* Adds a column for each field of a table of all structs of an array: "tasks.begin" of the list "tasks" and the key
+ * "begin"; of a list without a name, "begin". */
 #define API_FIELDS(handle, list, items, count, fields)                                                       \
     api_add_fields((handle), (list), (items), (count), sizeof *(items), (fields),                            \
                    sizeof(fields) / sizeof *(fields))

@@ -135,7 +135,7 @@ void fields_write_map(const void *record, const struct field *fields, size_t cou
 void fields_write_long_map(const void *record, const struct field *fields, size_t count, struct json *json,
                            const char *key);
 
-/* Tells the writer's listener, if any, what an item of the open list has, as there may be none, or none that has all. */
+/* Tells the writer's listener, if any, what items of the open list have: there may be none, or none that has all. */
 void fields_tell(const struct field *fields, size_t count, const struct json *json);
 
 /* Writes a list of maps, each on one line, from `items` structs of this size. */
