@@ -85,8 +85,12 @@ static void run_ours(struct row *row, int round)
     struct checkpoint_options options = {
         .storage = storage,
         .folder = "bench_checkpoint",
-        .shards =
-            {.ranks = RANKS, .tensor = 1, .pipeline = 1, .data = RANKS, .zero_stage = 1, .ending = "pt"},
+        .shards = {.ranks = RANKS,
+                   .split.tensor = 1,
+                   .split.pipeline = 1,
+                   .split.data = RANKS,
+                   .split.zero_stage = 1,
+                   .ending = "pt"},
         .count = RANKS,
         .sync = row->sync,
         .cold = row->cold,

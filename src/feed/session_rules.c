@@ -147,7 +147,7 @@ static enum allowance allowance_of(const struct workload *workload, const struct
         allowed = strcmp(benchmark->model, "unet3d") == 0;
         break;
     case ALLOWED_DATA:
-        allowed = benchmark->data > 0 && workload->model.data == benchmark->data;
+        allowed = benchmark->data > 0 && workload->model.split.data == benchmark->data;
         break;
     case ALLOWED_NAME:
         allowed = is_named(workload, benchmark) && strcasecmp(workload->name, benchmark->workload) != 0;

@@ -139,9 +139,8 @@ static bool add_parts(struct checkpoint_crew *crew, enum checkpoint_kind kind, s
 
 static bool same_ranks(const struct checkpoint_manifest *manifest, const struct checkpoint_shards *shards)
 {
-    return manifest->ranks == shards->ranks && manifest->tensor == shards->tensor &&
-           manifest->pipeline == shards->pipeline && manifest->data == shards->data &&
-           manifest->zero_stage == shards->zero_stage;
+    return manifest->ranks == shards->ranks &&
+           memcmp(&manifest->split, &shards->split, sizeof shards->split) == 0;
 }
 
 static bool add_jobs(struct checkpoint_crew *crew, struct error *err)

@@ -11,6 +11,8 @@
 #define MAX_FILES ((size_t)1 << 22)
 
 #define WHOLE(member, min) FIELD(struct checkpoint_manifest, member, FIELD_INT64, min, WORKLOAD_MAX_INTEGER)
+#define RANKS(member, min)                                                                                   \
+    FIELD_AT(struct checkpoint_manifest, #member, split.member, FIELD_INT64, min, WORKLOAD_MAX_INTEGER)
 
 static const struct field moment_fields[] = {
     WHOLE(epoch, 0),
@@ -20,8 +22,8 @@ static const struct field moment_fields[] = {
 };
 
 static const struct field rank_fields[] = {
-    WHOLE(ranks, 1), WHOLE(tensor, 1),     WHOLE(pipeline, 1),
-    WHOLE(data, 1),  WHOLE(zero_stage, 0), WHOLE(bytes, 0),
+    WHOLE(ranks, 1), RANKS(tensor, 1),     RANKS(pipeline, 1),
+    RANKS(data, 1),  RANKS(zero_stage, 0), WHOLE(bytes, 0),
 };
 
 static const char *const kind_names[] = {"model", "optimizer"};
@@ -54,10 +56,7 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
         .seed = options->seed,
         .compressibility = options->compressibility,
         .ranks = shards->ranks,
-        .tensor = shards->tensor,
-        .pipeline = shards->pipeline,
-        .data = shards->data,
-        .zero_stage = shards->zero_stage,
+        .split = shards->split,
     };
     size_t count = 0;
     for (int64_t rank = 0; rank < shards->ranks; rank++)

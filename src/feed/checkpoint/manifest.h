@@ -16,7 +16,8 @@ struct checkpoint_file {
 struct checkpoint_manifest {
     int64_t epoch, step, seed;
     double compressibility;
-    int64_t ranks, tensor, pipeline, data, zero_stage;
+    int64_t ranks;
+    struct workload_split split;
     int64_t bytes;                 /* of all files */
     struct checkpoint_file *files; /* by rank, then index */
     size_t count;

@@ -72,7 +72,7 @@ static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *sta
 static double split_experts(struct checkpoint_shards *shards, const struct degrees *degrees,
                             const struct architecture *model)
 {
-    if (degrees->expert == 1 || shards->zero_stage == 3)
+    if (degrees->expert == 1 || shards->split.zero_stage == 3)
         return 0;
     double experts = (double)architecture_expert_blocks(model) * (double)model->experts *
                      architecture_expert_parameters(model);
@@ -84,7 +84,8 @@ static double split_experts(struct checkpoint_shards *shards, const struct degre
 static void split_layers(struct checkpoint_shards *shards, const struct degrees *degrees,
                          const struct architecture *model)
 {
-    double parts = (double)shards->tensor * (shards->zero_stage == 3 ? (double)shards->data : 1);
+    double parts =
+        (double)shards->split.tensor * (shards->split.zero_stage == 3 ? (double)shards->split.data : 1);
     double embedding = architecture_embedding_parameters(model), head = architecture_head_parameters(model);
     double norm = fmin((double)model->hidden * (model->norm_biased ? 2 : 1), head);
     shards->layers = model->layers + model->encoder_layers;
@@ -101,16 +102,14 @@ static void split(struct checkpoint_of_plan *of, const struct degrees *degrees,
     struct checkpoint_shards *shards = &of->shards;
     *shards = (struct checkpoint_shards){
         .ranks = of->devices,
-        .tensor = degrees->tensor,
-        .pipeline = degrees->pipeline,
-        .data = (int64_t)degrees->data * degrees->context,
-        .zero_stage = zero,
+        .split = {degrees->tensor, degrees->pipeline, (int64_t)degrees->data * degrees->context, zero},
         .model_element = weight,
         .parameters = architecture_parameters(model),
         .ending = "pt",
     };
     split_layers(shards, degrees, model);
-    double parts = (double)(shards->tensor * shards->pipeline) * (zero > 0 ? (double)shards->data : 1);
+    double parts =
+        (double)(shards->split.tensor * shards->split.pipeline) * (zero > 0 ? (double)shards->split.data : 1);
     shards->optimizer = (int64_t)(shards->parameters / parts) * states;
     of->parameters = shards->parameters;
     of->sized = true;

@@ -38,7 +38,7 @@ static bool transformer_sizes(struct checkpoint_shards *shards, const struct wor
     if (widest * (double)model->hidden_size > MAX_BYTES || 24 * shards->parameters > MAX_BYTES)
         return error_set(err, ERROR_INPUT, "model.transformer: more than 2^62 bytes");
     int64_t h = model->hidden_size, ffn = model->ffn_hidden_size;
-    int64_t t = shards->tensor, d = shards->zero_stage == 3 ? shards->data : 1;
+    int64_t t = shards->split.tensor, d = shards->split.zero_stage == 3 ? shards->split.data : 1;
     shards->embedding = shards->head = model->vocab_size * h / t / d;
     shards->norm = h / d;
     shards->block = h * (h + 2 * kv_width(model)) / t / d + h * h / t / d + 2 * h * ffn / t / d +
@@ -49,7 +49,8 @@ static bool transformer_sizes(struct checkpoint_shards *shards, const struct wor
 /* Mixed precision: master weights and two moments, each with five vectors beside (base_checkpointing.py). */
 static void optimizer_size(struct checkpoint_shards *shards, const struct workload_model *model)
 {
-    int64_t parts = shards->tensor * shards->pipeline * (shards->zero_stage > 0 ? shards->data : 1);
+    int64_t parts = shards->split.tensor * shards->split.pipeline *
+                    (shards->split.zero_stage > 0 ? shards->split.data : 1);
     int64_t share = (int64_t)shards->parameters / parts;
     int64_t elements = share > 0 ? 3 * (share + 5 * model->hidden_size) : 0;
     shards->optimizer = elements * workload_datatype_bytes(model->optimizer_datatype);
@@ -61,7 +62,7 @@ static bool given_sizes(struct checkpoint_shards *shards, const struct workload_
 {
     double layer = 0, groups = 0;
     for (int i = 0; i < model->layer_parameters.count; i++) {
-        int64_t part = model->layer_parameters.values[i] / shards->tensor;
+        int64_t part = model->layer_parameters.values[i] / shards->split.tensor;
         layer += (double)part;
     }
     for (int i = 0; i < model->optimization_groups.count; i++)
@@ -87,15 +88,14 @@ bool checkpoint_shards_init(struct checkpoint_shards *shards, const struct workl
         return false;
     *shards = (struct checkpoint_shards){
         .ranks = ranks,
-        .tensor = model->tensor,
-        .pipeline = model->pipeline,
-        .data = subset ? model->data : ranks / (model->tensor * model->pipeline),
-        .zero_stage = model->zero_stage,
+        .split = model->split,
         .layers = model->num_layers > 0 ? model->num_layers : 0,
         .model_element = workload_datatype_bytes(model->model_datatype),
         .whole_model = transformer ? 0 : model->model_size_bytes,
         .ending = workload->framework == WORKLOAD_TENSORFLOW ? "pb" : "pt",
     };
+    if (!subset)
+        shards->split.data = ranks / (model->split.tensor * model->split.pipeline);
     if (shards->layers > 0) {
         if (!transformer_sizes(shards, model, err))
             return false;
@@ -116,13 +116,13 @@ struct place {
 
 static struct place place_of(const struct checkpoint_shards *shards, int64_t rank)
 {
-    int64_t replica = shards->tensor * shards->pipeline;
-    int64_t stage = rank / shards->tensor % shards->pipeline;
-    int64_t each = shards->layers / shards->pipeline, more = shards->layers % shards->pipeline;
+    int64_t replica = shards->split.tensor * shards->split.pipeline;
+    int64_t stage = rank / shards->split.tensor % shards->split.pipeline;
+    int64_t each = shards->layers / shards->split.pipeline, more = shards->layers % shards->split.pipeline;
     struct place place = {.model = rank % replica, .data = rank / replica, .first_replica = rank < replica};
     place.first_layer = stage * each + (stage < more ? stage : more) + 1;
     place.last = place.first_layer + each + (stage < more ? 1 : 0) - 1;
-    if (shards->given_layer == 0 && stage == shards->pipeline - 1)
+    if (shards->given_layer == 0 && stage == shards->split.pipeline - 1)
         place.last = shards->layers + 2;
     if (shards->given_layer == 0 && stage == 0)
         place.first_layer = 0;
@@ -154,16 +154,17 @@ static int64_t all_layers_bytes(const struct checkpoint_shards *shards, const st
 /* Without ZeRO only the first replica writes at all. */
 static bool writes(const struct checkpoint_shards *shards, const struct place *place)
 {
-    return shards->zero_stage > 0 || place->first_replica;
+    return shards->split.zero_stage > 0 || place->first_replica;
 }
 
 /* Files of layers: one each in a pipeline, else one with all of them. */
 static int layer_files(const struct checkpoint_shards *shards, const struct place *place)
 {
-    bool sharded = shards->zero_stage == 3;
+    bool sharded = shards->split.zero_stage == 3;
     if (shards->layers == 0 || !writes(shards, place) || (!sharded && !place->first_replica))
         return 0;
-    bool by_layer = shards->pipeline > 1 && (shards->zero_stage == 1 || shards->zero_stage == 2);
+    bool by_layer =
+        shards->split.pipeline > 1 && (shards->split.zero_stage == 1 || shards->split.zero_stage == 2);
     return by_layer ? (int)(place->last - place->first_layer + 1) : 1;
 }
 
@@ -175,9 +176,9 @@ static bool whole_file(const struct checkpoint_shards *shards, const struct plac
 /* Does this rank write a file of experts? */
 static bool expert_file(const struct checkpoint_shards *shards, const struct place *place)
 {
-    bool unsharded = shards->zero_stage == 1 || shards->zero_stage == 2;
+    bool unsharded = shards->split.zero_stage == 1 || shards->split.zero_stage == 2;
     return unsharded && shards->experts > 0 &&
-           place->data * shards->tensor + place->model % shards->tensor < shards->expert;
+           place->data * shards->split.tensor + place->model % shards->split.tensor < shards->expert;
 }
 
 /* Of all blocks of its stage. */
@@ -199,10 +200,10 @@ static void get_layers(const struct checkpoint_shards *shards, const struct plac
                        struct checkpoint_shard *shard)
 {
     long long layer = place->first_layer + index, model = place->model, data = place->data;
-    bool single = shards->zero_stage == 1 || shards->zero_stage == 2;
+    bool single = shards->split.zero_stage == 1 || shards->split.zero_stage == 2;
     shard->bytes =
-        single && shards->pipeline > 1 ? layer_bytes(shards, layer) : all_layers_bytes(shards, place);
-    if (single && shards->pipeline > 1)
+        single && shards->split.pipeline > 1 ? layer_bytes(shards, layer) : all_layers_bytes(shards, place);
+    if (single && shards->split.pipeline > 1)
         snprintf(shard->name, sizeof shard->name, "layer_%lld-model_%lld_model_states.%s", layer, model,
                  shards->ending);
     else if (single)

@@ -25,7 +25,7 @@ enum checkpoint_kind { CHECKPOINT_MODEL, CHECKPOINT_OPTIMIZER };
 /* The shards of a workload for a number of ranks. Plain data. */
 struct checkpoint_shards {
     int64_t ranks; /* in the run; with mode subset the first of tensor x pipeline x data */
-    int64_t tensor, pipeline, data, zero_stage;
+    struct workload_split split;
     int64_t layers;    /* blocks; 0: none */
     int64_t embedding; /* elements on one rank: of the embedding */
     int64_t head;      /* elements of the head; DLIO's has as many as the embedding */

@@ -113,17 +113,17 @@ static bool check_reader(const struct workload *workload, struct error *err)
 static bool check_ranks(const struct workload *workload, int64_t ranks, struct error *err)
 {
     const struct workload_model *model = &workload->model;
-    double replica = (double)model->tensor * (double)model->pipeline;
+    double replica = (double)model->split.tensor * (double)model->split.pipeline;
     if (workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET) {
-        if ((double)ranks > replica * (double)model->data)
+        if ((double)ranks > replica * (double)model->split.data)
             return wrong(workload, "model.parallelism.data", err, "%lld ranks exceed the job's %.0f x %lld",
-                         (long long)ranks, replica, (long long)model->data);
+                         (long long)ranks, replica, (long long)model->split.data);
         return true;
     }
     if (fmod((double)ranks, replica) != 0)
         return wrong(workload, "model.parallelism.tensor", err,
                      "%lld ranks do not divide into replicas of %lld tensor x %lld pipeline ranks",
-                     (long long)ranks, (long long)model->tensor, (long long)model->pipeline);
+                     (long long)ranks, (long long)model->split.tensor, (long long)model->split.pipeline);
     return true;
 }
 
@@ -131,20 +131,21 @@ bool workload_check_parallelism(const struct workload *workload, int64_t ranks, 
 {
     const struct workload_model *model = &workload->model;
     bool subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET;
-    if (model->num_layers > 0 && model->num_layers < model->pipeline)
+    if (model->num_layers > 0 && model->num_layers < model->split.pipeline)
         return wrong(workload, "model.parallelism.pipeline", err, "%lld stages exceed the %lld layers",
-                     (long long)model->pipeline, (long long)model->num_layers);
-    if (model->zero_stage == 3 && model->pipeline > 1)
+                     (long long)model->split.pipeline, (long long)model->num_layers);
+    if (model->split.zero_stage == 3 && model->split.pipeline > 1)
         return wrong(workload, "model.parallelism.zero_stage", err,
                      "ZeRO stage 3 excludes pipeline parallelism");
-    if (model->data == 0)
+    if (model->split.data == 0)
         return wrong(workload, "model.parallelism.data", err, "expected -1 or at least 1");
-    if (subset && model->data < 1)
+    if (subset && model->split.data < 1)
         return wrong(workload, "model.parallelism.data", err, "required with checkpoint.mode=subset");
-    if (!subset && model->data > 0)
+    if (!subset && model->split.data > 0)
         return wrong(workload, "model.parallelism.data", err,
                      "derived from the number of ranks: remove it, or set checkpoint.mode=subset");
-    if ((double)model->tensor * (double)model->pipeline * (double)model->data > WORKLOAD_MAX_INTEGER)
+    if ((double)model->split.tensor * (double)model->split.pipeline * (double)model->split.data >
+        WORKLOAD_MAX_INTEGER)
         return wrong(workload, "model.parallelism.tensor", err, "more than 2^53 ranks");
     if (workload_is_transformer(workload) && model->num_attention_heads > model->hidden_size)
         return wrong(workload, "model.transformer.num_attention_heads", err, "more heads than hidden_size");

@@ -91,6 +91,10 @@ struct workload_columns {
     int count;
 };
 
+struct workload_split {
+    int64_t tensor, pipeline, data, zero_stage;
+};
+
 struct workload_model {
     const char *name;
     const char *type;         /* NULL, "cnn", "transformer"… */
@@ -99,7 +103,7 @@ struct workload_model {
     int64_t num_layers;                           /* -1: not set */
     struct workload_integers optimization_groups; /* elements of 1 byte, per rank */
     struct workload_integers layer_parameters;    /* elements of 1 byte, per layer over all tensor ranks */
-    int64_t tensor, pipeline, data, zero_stage;   /* parallelism; data -1: derived from the ranks */
+    struct workload_split split;                  /* data -1: derived from the ranks */
     int64_t vocab_size, hidden_size, ffn_hidden_size, num_attention_heads, num_kv_heads;
 };
 

@@ -143,7 +143,7 @@ static void the_model_is_saved_once(void **state)
                 checkpoint_shards_get(&shards, rank, at, &shard);
                 model += shard.kind == CHECKPOINT_MODEL ? (double)shard.bytes : 0;
             }
-        double norms = (2 * (double)shards.layers + 1) * cases[i].width * (double)(shards.tensor - 1);
+        double norms = (2 * (double)shards.layers + 1) * cases[i].width * (double)(shards.split.tensor - 1);
         assert_true(model == 2 * (shards.parameters + norms));
     }
 }

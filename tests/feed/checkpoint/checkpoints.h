@@ -40,10 +40,10 @@ static inline struct checkpoint_shards small_shards(void)
 {
     return (struct checkpoint_shards){
         .ranks = 4,
-        .tensor = 1,
-        .pipeline = 2,
-        .data = 2,
-        .zero_stage = 1,
+        .split.tensor = 1,
+        .split.pipeline = 2,
+        .split.data = 2,
+        .split.zero_stage = 1,
         .layers = 3,
         .embedding = 40001,
         .head = 40001,
@@ -58,8 +58,9 @@ static inline struct checkpoint_shards small_shards(void)
 /* `ranks` ranks with one file each. */
 static inline struct checkpoint_shards flat_shards(int ranks, int64_t bytes)
 {
-    struct checkpoint_shards shards = {.ranks = ranks, .tensor = 1, .pipeline = 1, .data = ranks};
-    shards.zero_stage = 1;
+    struct checkpoint_shards shards = {
+        .ranks = ranks, .split.tensor = 1, .split.pipeline = 1, .split.data = ranks};
+    shards.split.zero_stage = 1;
     shards.optimizer = bytes;
     shards.ending = "pt";
     return shards;

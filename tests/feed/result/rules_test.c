@@ -461,7 +461,7 @@ static void a_model_has_its_number_of_processes(void **state)
         workload.checkpoint.fsync = true;
         if (cases[i].subset) {
             workload.checkpoint.mode = WORKLOAD_CHECKPOINT_SUBSET;
-            workload.model.data = strcmp(cases[i].model, "llama_405b") == 0 ? 2 : 8;
+            workload.model.split.data = strcmp(cases[i].model, "llama_405b") == 0 ? 2 : 8;
         }
         session.hosts[0].accelerators = cases[i].processes;
         session_check_rules(&session);

@@ -24,7 +24,7 @@ static void builtins_have_other_names_too(void **state)
 {
     struct workload w = open_workload("Megatron");
     (void)state;
-    assert_int_equal(w.model.pipeline, 8);
+    assert_int_equal(w.model.split.pipeline, 8);
     workload_release(&w);
     w = open_workload("bert");
     assert_int_equal(w.reader.batch_size, 48);

@@ -350,8 +350,8 @@ static void overrides_take_lists_maps_and_sections(void **state)
     assert_int_equal(w.dataset.record_dims.values[2], 224);
     workload_release(&w);
     w = overridden("model.parallelism={tensor: 8, zero_stage: 1}");
-    assert_int_equal(w.model.tensor, 8);
-    assert_int_equal(w.model.zero_stage, 1);
+    assert_int_equal(w.model.split.tensor, 8);
+    assert_int_equal(w.model.split.zero_stage, 1);
     workload_release(&w);
     w = overridden("storage.storage_options.endpoint_url=http://localhost:9000");
     assert_string_equal(w.storage.endpoint_url, "http://localhost:9000");
