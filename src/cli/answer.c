@@ -1,9 +1,11 @@
 #include "cli/answer.h"
-
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "core/file_output.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bool answer_error(const struct rh_error *error, struct error *err)
 {
@@ -21,6 +23,16 @@ bool answer_write_form(const rh_handle *answer, const char *form, const char *pa
     bool done = output_text(path, &text, err);
     rh_text_free(&written);
     return done;
+}
+
+/* Writes a message for a person, beside the results, to standard error. */
+static void output_say(const struct text *text)
+{
+    struct text room = {0};
+    const struct text *shown = text_shown(text, &room);
+    if (!shown->failed && shown->length > 0)
+        fwrite(shown->data, 1, shown->length, stderr);
+    text_release(&room);
 }
 
 bool answer_say(const rh_handle *answer, const char *form, struct error *err)

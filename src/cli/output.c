@@ -1,5 +1,4 @@
 #include "cli/output.h"
-
 #include "core/clock.h"
 #include "core/file_output.h"
 
@@ -36,15 +35,6 @@ bool output_text(const char *path, const struct text *text, struct error *err)
                           cannot_print(err);
     text_release(&room);
     return done;
-}
-
-void output_say(const struct text *text)
-{
-    struct text room = {0};
-    const struct text *shown = text_shown(text, &room);
-    if (!shown->failed && shown->length > 0)
-        fwrite(shown->data, 1, shown->length, stderr);
-    text_release(&room);
 }
 
 void output_warning(void *unused, const char *text)

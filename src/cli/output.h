@@ -17,9 +17,6 @@ bool output_check(const char *path, struct error *err);
 /* The same as output_text, and the text is released, whether or not it could be written. */
 bool output_and_release(const char *path, struct text *text, struct error *err);
 
-/* Writes a message for a person, beside the results, to standard error. */
-void output_say(const struct text *text);
-
 /* Shows how far a work is in one line of standard error that is rewritten, not in its first half second; `detail` is "" when it
  * begins, and NULL when it ends (core/caller.h). NULL where standard error is no terminal. */
 typedef void output_progress(void *unused, const char *what, const char *detail);

@@ -6,7 +6,7 @@
 
 #define COMM_HOST_SIZE 65
 
-/* Error messages of operations and of waiting ranks: await.c. */
+/* Error messages of operations and of waiting ranks: operations.c. */
 enum comm_tag {
     COMM_TAG_LENGTH = 1,
     COMM_TAG_BYTES,
@@ -26,11 +26,7 @@ struct comm {
     int host_count, local_rank, local_size;
 };
 
-/* The module's table. NULL: *err says why not. */
-const struct comm_calls *comm_load_module(struct error *err);
-
 /* Waits for a request that has been begun (NULL is one that could not be). */
-bool comm_await(struct comm *comm, void *request, const char *what, struct error *err);
 bool comm_await_busily(struct comm *comm, void *request, const char *what, struct error *err);
 
 #endif

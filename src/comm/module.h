@@ -1,5 +1,5 @@
-/* The door to MPI: launch.c opens the module `rehearse-mpi.so` (mpi.c, linked with libmpi) and calls it
- * through this table. No call waits: await.c polls, so that it can name the ranks that are late.
+/* The door to MPI: operations.c opens the module `rehearse-mpi.so` (mpi.c, linked with libmpi) and calls it
+ * through this table. No call waits: operations.c polls, so that it can name the ranks that are late.
  *
  * The environment variable REHEARSE_MPI_MODULE names the module's file; else it lies beside the program,
  * else where it is installed. A module that is built with another MPI (Open MPI, MPICH) can replace it. */

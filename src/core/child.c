@@ -1,5 +1,5 @@
 #include "core/child.h"
-
+#include "core/caller.h"
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/text.h"
@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,13 @@ int child_execute(char *const *words, const struct child_user *user)
         return errno;
     execvpe(words[0], words, user ? user->environment : environ);
     return errno;
+}
+
+/* Returns the flag that says so, for work that has one of its own; NULL: nobody ever wants it. */
+static const atomic_bool *stop_watched(void)
+{
+    const struct caller *caller = caller_now();
+    return caller ? caller->stop : NULL;
 }
 
 /* Waits for the end of a child, which is killed if the caller of this thread wishes an end. */

@@ -1,14 +1,7 @@
 #include "core/stop.h"
-
 #include "core/caller.h"
 
 #include <stddef.h>
-
-const atomic_bool *stop_watched(void)
-{
-    const struct caller *caller = caller_now();
-    return caller ? caller->stop : NULL;
-}
 
 bool stop_wanted(void)
 {

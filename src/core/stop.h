@@ -31,9 +31,6 @@ static inline bool stop_unwanted(void *context)
     return !stop_wanted();
 }
 
-/* Returns the flag that says so, for work that has one of its own; NULL: nobody ever wants it. */
-const atomic_bool *stop_watched(void);
-
 /* Returns the deadline of work that begins now and has a limit in seconds; 0: none. */
 static inline double stop_after(double limit)
 {

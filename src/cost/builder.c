@@ -10,17 +10,6 @@ int64_t builder_cut(int64_t size, int64_t parts)
     return piece > 0 ? piece : 1;
 }
 
-void builder_begin(struct builder *b, struct layer_work *work, const struct architecture *model,
-                   const struct layer_split *split)
-{
-    *work = (struct layer_work){0};
-    *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
-    b->tokens = builder_cut(split->microbatch * split->sequence, split->degrees.context);
-    b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
-    b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;
-    b->share = software_splits_norms(b->software, split->norms_split) ? 1.0 / split->degrees.tensor : 1.0;
-}
-
 void builder_forward(struct builder *b, struct kernel kernel)
 {
     struct layer_work *work = b->work;
@@ -37,16 +26,6 @@ void builder_backward(struct builder *b, struct kernel kernel)
     if (kernel.repeats == 0.0)
         kernel.repeats = 1.0;
     b->backward[b->backward_count++] = kernel;
-}
-
-double builder_piece(struct builder *b, unsigned modules, double bytes)
-{
-    struct layer_work *work = b->work;
-    if (modules == 0 || bytes <= 0.0)
-        return bytes;
-    assert(work->piece_count < LAYER_MAX_PIECES);
-    work->pieces[work->piece_count++] = (struct layer_piece){modules, bytes};
-    return bytes;
 }
 
 double layer_freed(const struct layer_work *work, unsigned modules, double *largest)
@@ -66,28 +45,12 @@ double layer_freed(const struct layer_work *work, unsigned modules, double *larg
     return freed;
 }
 
-void builder_finish(struct builder *b)
-{
-    struct layer_work *work = b->work;
-    memcpy(work->kernels + work->forward_count, b->backward, (size_t)b->backward_count * sizeof *b->backward);
-    work->count = work->forward_count + b->backward_count;
-}
-
 void builder_stream(struct builder *b, const char *name, double forward, double backward)
 {
     if (forward > 0.0)
         builder_forward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = forward});
     if (backward > 0.0)
         builder_backward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = backward});
-}
-
-void builder_passes(struct builder *b, const char *name, double forward, double backward, double bytes)
-{
-    struct kernel kernel = {.kind = KERNEL_STREAM, .name = name, .bytes = PASSES * bytes};
-    kernel.repeats = forward / PASSES;
-    builder_forward(b, kernel);
-    kernel.repeats = backward / PASSES;
-    builder_backward(b, kernel);
 }
 
 /* Returns the bytes that a cast moves per number. Before a product it reads two and writes one, and one more transposed for

@@ -37,24 +37,12 @@ struct builder {
 /* The size of each of `parts` of a tensor, at least 1. */
 int64_t builder_cut(int64_t size, int64_t parts);
 
-void builder_begin(struct builder *b, struct layer_work *work, const struct architecture *model,
-                   const struct layer_split *split);
-
-/* The backward kernels go behind the forward ones. */
-void builder_finish(struct builder *b);
-
 void builder_forward(struct builder *b, struct kernel kernel);
 
 void builder_backward(struct builder *b, struct kernel kernel);
 
-/* Notes kept bytes that `modules` make again, and returns them. */
-double builder_piece(struct builder *b, unsigned modules, double bytes);
-
 /* A kernel that moves so many bytes, forward and backward; none for 0. */
 void builder_stream(struct builder *b, const char *name, double forward, double backward);
-
-/* So many passes forward and backward over a tensor of `bytes`. */
-void builder_passes(struct builder *b, const char *name, double forward, double backward, double bytes);
 
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights; casts before
  * them, and LoRA's products beside it. */

@@ -1,8 +1,49 @@
 #include "cost/transformer.h"
-
 #include "cost/builder.h"
 
+#include <assert.h>
 #include <math.h>
+#include <string.h>
+
+static void builder_begin(struct builder *b, struct layer_work *work, const struct architecture *model,
+                          const struct layer_split *split)
+{
+    *work = (struct layer_work){0};
+    *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
+    b->tokens = builder_cut(split->microbatch * split->sequence, split->degrees.context);
+    b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
+    b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;
+    b->share = software_splits_norms(b->software, split->norms_split) ? 1.0 / split->degrees.tensor : 1.0;
+}
+
+/* Notes kept bytes that `modules` make again, and returns them. */
+static double builder_piece(struct builder *b, unsigned modules, double bytes)
+{
+    struct layer_work *work = b->work;
+    if (modules == 0 || bytes <= 0.0)
+        return bytes;
+    assert(work->piece_count < LAYER_MAX_PIECES);
+    work->pieces[work->piece_count++] = (struct layer_piece){modules, bytes};
+    return bytes;
+}
+
+/* The backward kernels go behind the forward ones. */
+static void builder_finish(struct builder *b)
+{
+    struct layer_work *work = b->work;
+    memcpy(work->kernels + work->forward_count, b->backward, (size_t)b->backward_count * sizeof *b->backward);
+    work->count = work->forward_count + b->backward_count;
+}
+
+/* So many passes forward and backward over a tensor of `bytes`. */
+static void builder_passes(struct builder *b, const char *name, double forward, double backward, double bytes)
+{
+    struct kernel kernel = {.kind = KERNEL_STREAM, .name = name, .bytes = PASSES * bytes};
+    kernel.repeats = forward / PASSES;
+    builder_forward(b, kernel);
+    kernel.repeats = backward / PASSES;
+    builder_backward(b, kernel);
+}
 
 /* Scores, softmax and context. */
 static void add_attention(struct builder *b, int64_t queries, int64_t keys, int64_t width, bool causal)

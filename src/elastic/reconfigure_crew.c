@@ -73,15 +73,6 @@ static void enlist(struct elastic_crews *crews, struct elastic_crew *crew, int n
         crews->failed = true;
 }
 
-void elastic_crews_release(struct elastic_crews *crews)
-{
-    for (size_t i = 0; i < crews->count; i++)
-        free(crews->crews[i].nodes);
-    free(crews->crews);
-    free(crews->spares);
-    memset(crews, 0, sizeof *crews);
-}
-
 /* Marks lost and returned nodes in the owners of the state afterwards. */
 static bool mark_nodes(struct elastic_state *after, const struct elastic_change *change, struct error *err)
 {

@@ -30,7 +30,6 @@ int elastic_crew_shape(const struct elastic_crews *crews, const struct elastic_c
 bool elastic_crews_init(struct elastic_crews *crews, const struct elastic_state *from,
                         const struct elastic_change *change, struct elastic_transition *out,
                         struct error *err);
-void elastic_crews_release(struct elastic_crews *crews);
 
 /* Apply the rules for losses, and for spares and returned nodes. */
 bool elastic_repair_crews(struct elastic_crews *crews, struct error *err);
@@ -41,12 +40,6 @@ bool elastic_fastest_crews(struct elastic_crews *crews, int faults, struct error
 /* Makes out->after of the crews: shapes, and a place for each node that keeps as many bytes as a greedy
  * choice can. */
 bool elastic_seat_crews(struct elastic_crews *crews, struct error *err);
-
-/* Slots of a shape on one of its nodes. */
-const struct elastic_slot *elastic_slots_at(const struct elastic_shape *shape, int position, int *count);
-
-/* The place of each node of the cluster in its instance; malloc'ed. NULL: out of memory. */
-int *elastic_positions(const struct elastic_state *state);
 
 /* Sets copies, bytes, seconds and bound, or the missing layers. */
 bool elastic_copy_state(const struct elastic_state *from, struct elastic_transition *out, struct error *err);

@@ -1,4 +1,5 @@
 /* Transitions, and all single losses. */
+#include "core/vector.h"
 #include "elastic/reconfigure_make.h"
 
 #include <math.h>
@@ -57,6 +58,15 @@ static void need_checkpoint(struct elastic_transition *out, const struct elastic
     out->copy_count = 0;
     out->outcome.bytes_across = out->bytes_inside = 0;
     out->outcome.seconds = out->bound = NAN;
+}
+
+static void elastic_crews_release(struct elastic_crews *crews)
+{
+    for (size_t i = 0; i < crews->count; i++)
+        free(crews->crews[i].nodes);
+    free(crews->crews);
+    free(crews->spares);
+    memset(crews, 0, sizeof *crews);
 }
 
 bool elastic_reconfigure(struct elastic_transition *out, const struct elastic_state *from,

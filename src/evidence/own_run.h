@@ -24,9 +24,6 @@ struct own_run own_run_of(const struct job *job, const struct job_time *time, do
 void own_run_apply(struct estimate *estimate, const struct own_run *run, const struct likeness *likeness,
                    double predicted);
 
-/* Returns the share of a run's deviation that counts at a distance. */
-double own_run_share(double distance, double share, double reach);
-
 /* Returns the estimate of a job from the published runs, corrected by the run of the user's own in its calibration; factor 1 for a
  * job with fitted parameters of its own, to whose errors the published runs say nothing. */
 struct estimate own_run_estimate(const struct job *job, const struct job_time *time);

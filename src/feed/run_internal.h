@@ -51,13 +51,10 @@ bool run_saves_at(const struct run *run, int64_t epoch, int64_t step);
 /* Returns true if a checkpoint follows this epoch, from 0. */
 bool run_saves_after(const struct run *run, int epoch);
 
-bool run_is_stopped(const struct run *run); /* by the user */
-
 /* Looks up this process's files in the page cache (run_cache.c); `drop`: drops them first. A stop ends it
  * early, without an error. */
 bool run_look(const struct run *run, enum metrics_phase phase, int64_t epoch, bool drop,
               struct run_look *seen, struct error *err);
-bool run_drop_system(const struct run *run, struct error *err);
 
 /* The origin of bytes (run_origin.c): run_origin_epoch begins an epoch after its files were looked up,
  * run_origin_read counts the reads of each phase, and run_origin_gather gives rank 0 the sum. */
@@ -67,8 +64,5 @@ void run_origin_read(struct run *run, int epoch, enum metrics_phase phase);
 void run_origin_epoch_end(struct run *run, int epoch);
 bool run_origin_gather(struct run *run, const struct run_look *before, const struct run_look *after,
                        struct error *err);
-
-void run_device_start(struct run *run);
-void run_device_end(struct run *run);
 
 #endif

@@ -36,9 +36,6 @@ void launch_add_name(struct text *out, const char *name);
 /* "llama-3-8b on 16 devices: tensor 4 x pipeline 2 (4 chunks) x context 1 x data 2, 8 micro-batches" */
 void launch_add_title(struct text *out, const struct launch_subject *of);
 
-/* Returns the maximum degrees, micro-batch, recomputation and sharding over all stages. */
-struct job launch_outline(const struct plan *plan);
-
 /* Sets the blocks of a stage as software counts them: a model's layers begin with the embedding and end with the head,
  * which are no blocks; all layers of a profile count. `last`: behind the last block. */
 void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last);

@@ -385,12 +385,6 @@ void plan_add_type_name(const struct plan *plan, int type, struct text *out);
 /* Returns whether a stage runs on devices of the type. */
 bool plan_type_works(const struct plan *plan, int type);
 
-/* Appends a line for each type with idle devices, and why they are idle; the other fleets as a table; the sensitivity of a
- * plan over several types as tables. */
-void plan_print_idle(const struct plan *plan, struct text *out);
-void plan_print_fleets(const struct plan *plan, struct text *out);
-void plan_print_changes(const struct plan *plan, struct text *out);
-
 /* Appends the devices of a fleet that work: "16 a100-80gb + 16 t4". */
 void plan_add_works(const struct plan *plan, const struct plan_fleet *fleet, struct text *out);
 

@@ -1,5 +1,5 @@
 /* Tables, shared by writer and reader, of the keys of rehearse-plan/2 that are plain struct members. Private
- * to plan_write.c, plan_read.c and plan_fleets.c. */
+ * to plan_write.c and plan_read.c. */
 #ifndef REHEARSE_PLAN_PLAN_FIELDS_H
 #define REHEARSE_PLAN_PLAN_FIELDS_H
 

@@ -1,5 +1,5 @@
 #include "plan/plan_read.h"
-
+#include "core/unit.h"
 #include "plan/plan_fields.h"
 
 #include <inttypes.h>
@@ -36,8 +36,9 @@ static bool read_field(struct plan_reader *r, const struct doc_node *map, const 
     return true;
 }
 
-bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, const struct plan_map *which,
-                      void *of, const char *const *others)
+/* Reads the plain members of a map, which may have the keys `others` beside them (a NULL ends them). */
+static bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, const struct plan_map *which,
+                             void *of, const char *const *others)
 {
     const char *keys[MAX_KEYS];
     size_t known;
@@ -63,8 +64,9 @@ static bool read_map(struct plan_reader *r, const struct doc_node *parent, const
     return !map || map->type == DOC_NULL || plan_read_fields(r, map, which, of, NULL);
 }
 
-bool plan_find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t min,
-                    uint32_t max, const struct doc_node **list)
+/* Finds a list that may be missing, of `min` to `max` entries. *list is NULL if it is. */
+static bool plan_find_list(struct plan_reader *r, const struct doc_node *parent, const char *key,
+                           uint32_t min, uint32_t max, const struct doc_node **list)
 {
     *list = doc_find(parent, key);
     if (!*list || (*list)->type == DOC_NULL) {
@@ -425,6 +427,64 @@ static bool read_training(struct plan_reader *r)
         return false;
     technique = doc_find(map, "technique");
     return !technique || technique->type == DOC_NULL || read_technique(r, technique);
+}
+
+static bool read_works(struct plan_reader *r, const struct doc_node *map, struct plan_fleet *fleet)
+{
+    const struct doc_node *list;
+    uint32_t count = (uint32_t)r->plan->type_count;
+    int *works = ARENA_ARRAY(&r->plan->arena, (size_t)count + 1, int);
+    if (!works)
+        return error_memory(r->err);
+    fleet->works = works;
+    if (!plan_find_list(r, map, "works", count, count, &list))
+        return false;
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        int64_t devices;
+        if (!doc_integer(&r->doc, node, 0, PLAN_MAX_DEVICES, &devices, r->err))
+            return false;
+        *works++ = (int)devices;
+    }
+    return true;
+}
+
+static bool read_idle(struct plan_reader *r)
+{
+    const struct doc_node *list;
+    struct plan *plan = r->plan;
+    if (!plan_find_list(r, r->doc.root, "idle", 0, PLAN_MAX_TYPES, &list))
+        return false;
+    plan->idle = ARENA_ARRAY(&plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_idle);
+    if (!plan->idle)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        struct plan_idle *idle = &plan->idle[plan->idle_count++];
+        if (!plan_read_fields(r, node, &plan_map_idle, idle, NULL))
+            return false;
+        if (idle->type >= plan->type_count)
+            return doc_error(&r->doc, doc_find(node, "device_type"), r->err,
+                             "expected one of %d device types, found %d", plan->type_count, idle->type);
+    }
+    return true;
+}
+
+/* Reads what plans over several types say of other fleets and of idle devices. */
+static bool plan_read_fleets(struct plan_reader *r)
+{
+    static const char *const others[] = {"works", NULL};
+    const struct doc_node *list;
+    struct plan *plan = r->plan;
+    if (!read_idle(r) || !plan_find_list(r, r->doc.root, "fleets", 0, PLAN_MAX_ALTERNATIVES, &list))
+        return false;
+    plan->fleets = ARENA_ARRAY(&plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_fleet);
+    if (!plan->fleets)
+        return error_memory(r->err);
+    for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
+        struct plan_fleet *fleet = &plan->fleets[plan->fleet_count++];
+        if (!plan_read_fields(r, node, &plan_map_fleet, fleet, others) || !read_works(r, node, fleet))
+            return false;
+    }
+    return true;
 }
 
 static bool read_parts(struct plan_reader *r)

@@ -104,8 +104,4 @@ void report_more(struct text *out, int64_t count, int64_t shown, const char *nou
 /* Adds a table of maps with a column for each of their keys, as report_document makes them. Nothing without a list. */
 void report_rows(struct text *out, const char *caption, const struct doc_node *list);
 
-/* The frame of the page. */
-void report_page_begin(struct text *page, const char *title);
-void report_page_end(struct text *page);
-
 #endif

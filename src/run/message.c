@@ -95,19 +95,6 @@ bool message_prepare(struct player *player, struct error *err)
     return ok;
 }
 
-void message_release(struct player *player)
-{
-    for (int c = 0; player->channels && c < player->system->channel_count; c++) {
-        for (size_t i = 0; i < player->channels[c].count; i++)
-            pool_give(&player->pool, player->channels[c].messages[i].bytes);
-        free(player->channels[c].messages);
-    }
-    pool_give(&player->pool, player->outgoing);
-    free(player->channels);
-    player->channels = NULL;
-    player->outgoing = NULL;
-}
-
 static bool put(struct player *player, struct player_channel *channel, const struct player_message *message,
                 struct error *err)
 {
@@ -168,16 +155,6 @@ bool message_arrived(struct player *player, const struct wire_head *head, void *
                                            .length = head->length,
                                            .microbatch = head->microbatch};
     return put(player, channel, &message, err);
-}
-
-struct player_message *message_find(struct player *player, const struct player_device *device,
-                                    const struct step *step, uint32_t microbatch)
-{
-    struct player_channel *channel = &player->channels[device->source->ports[step->task->receive - 1]];
-    for (size_t i = 0; i < channel->count; i++)
-        if (channel->messages[i].microbatch == microbatch)
-            return &channel->messages[i];
-    return NULL;
 }
 
 bool message_take(struct player *player, struct player_device *device, const struct step *step,

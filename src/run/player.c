@@ -1,5 +1,4 @@
 #include "run/player.h"
-
 #include "core/clock.h"
 #include "core/stop.h"
 #include "core/vector.h"
@@ -196,6 +195,29 @@ static bool enter_pass(const struct player *player, struct player_device *device
     stream->state = STREAM_DONE;
     device->unfinished &= (uint8_t) ~(1u << s);
     return false;
+}
+
+static void message_release(struct player *player)
+{
+    for (int c = 0; player->channels && c < player->system->channel_count; c++) {
+        for (size_t i = 0; i < player->channels[c].count; i++)
+            pool_give(&player->pool, player->channels[c].messages[i].bytes);
+        free(player->channels[c].messages);
+    }
+    pool_give(&player->pool, player->outgoing);
+    free(player->channels);
+    player->channels = NULL;
+    player->outgoing = NULL;
+}
+
+static struct player_message *message_find(struct player *player, const struct player_device *device,
+                                           const struct step *step, uint32_t microbatch)
+{
+    struct player_channel *channel = &player->channels[device->source->ports[step->task->receive - 1]];
+    for (size_t i = 0; i < channel->count; i++)
+        if (channel->messages[i].microbatch == microbatch)
+            return &channel->messages[i];
+    return NULL;
 }
 
 /* Returns whether all that the task waits for is there; its begin is then known. */

@@ -202,7 +202,6 @@ void pool_give(struct player_pool *pool, void *bytes); /* NULL is allowed */
 
 /* message.c */
 bool message_init(struct player *player, struct error *err);
-void message_release(struct player *player);
 /* Returns how many messages of a channel are in this rank's memory at one time, about: one that waits, and one that is on its way. */
 int message_ahead(const struct player *player, int channel);
 /* Makes the buffers for these, so that no page is touched for the first time while the run's time counts. */
@@ -211,8 +210,6 @@ bool message_send(struct player *player, struct player_device *device, unsigned 
                   struct error *err);
 bool message_arrived(struct player *player, const struct wire_head *head, void *bytes, struct error *err);
 /* Returns the message of a task that receives; NULL: it is not there. */
-struct player_message *message_find(struct player *player, const struct player_device *device,
-                                    const struct step *step, uint32_t microbatch);
 bool message_take(struct player *player, struct player_device *device, const struct step *step,
                   struct player_message *message, struct error *err);
 

@@ -4,17 +4,16 @@
  * them begins and ends. A run executes the same list of tasks (sim/tasks.h) with the same order, dependencies and bytes. So every plan and
  * schedule that is simulated by layers can be played, and a difference in time comes from the machine, not from the order.
  *
- *   game.c        a run: makes tasks, prices links, compares clocks, starts all ranks at one time, collects results on rank 0
+ *   game.c        a run: what ranks tell each other before and after it; makes tasks, prices links, compares clocks, starts all ranks at one time, collects results on rank 0
  *   player.c      devices as state machines, many of them in one thread (player.h: rules of time)
  *   message.c     messages between devices
  *   collective.c  collectives, around rings of ranks
- *   compute.c     computes kernels
+ *   compute.c     computes kernels, and a thread for long operations
  *   disk.c        reads samples and writes checkpoints
- *   worker.c      a thread for long operations
  *   need.c        compares the memory of the buffers with the hosts' free memory
  *   price.c       emulated links
  *   report.c      results that ranks send to rank 0: counts, ends, lateness, and the tasks for the timeline
- *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c: messages before and after a run
+ *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c)
  *   launch/       starts ranks on this host, without MPI, and ends them
  *   drill/        training that goes on when ranks are killed or disconnected
  *

@@ -151,18 +151,9 @@ void wire_await(struct wire *wire, int rank, bool late);
 /* Gives the wire, which closes it, a connected socket to a rank that had none. False: it is not wanted, and stays the caller's. */
 bool wire_attach(struct wire *wire, int rank, int socket);
 
-/* ---- between ranks: all call these in the same order, and wait as long as the others are heard (talk.c) ---- */
+/* ---- between ranks: all call these in the same order, and wait as long as the others are heard (game.c) ---- */
 
 struct talk;
-struct talk *talk_new(struct wire *wire, struct error *err);
-void talk_free(struct talk *talk);
-
-/* For the receiver: a control message has arrived. */
-bool talk_place(struct talk *talk, const struct wire_head *head, void **bytes, struct error *err);
-bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, struct error *err);
-
-/* For the receiver: a rank is lost, which does not by itself end the run; the caller keeps `why`. */
-void talk_lost(struct talk *talk, int rank, const char *why);
 
 /* Call repeatedly during long work of this rank, so that others hear it. */
 bool talk_work(struct talk *talk, struct error *err);
@@ -171,14 +162,5 @@ bool talk_work(struct talk *talk, struct error *err);
 typedef bool talk_visit(void *context, int rank, const void *bytes, size_t length, struct error *err);
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
                  struct error *err);
-
-/* Broadcasts `length` bytes from rank 0. */
-bool talk_tell(struct talk *talk, void *bytes, size_t length, struct error *err);
-
-/* Measures the seconds to add to this rank's clock to get rank 0's, and their error: half the shortest round trip. */
-bool talk_clock(struct talk *talk, double *offset, double *error_of_it, struct error *err);
-
-/* Sends all other ranks that this one has failed. */
-void talk_give_up(struct talk *talk, const struct error *why);
 
 #endif

@@ -64,10 +64,6 @@ bool schedule_csv_of_order(struct schedule_csv *csv, const struct pass_order *or
 
 /* For the files of csv*.c: */
 
-/* Appends an action to the last rank, or a rank. */
-bool schedule_csv_add(struct schedule_csv *csv, const struct pass *action, struct error *err);
-bool schedule_csv_add_rank(struct schedule_csv *csv, struct error *err);
-
 /* Returns the rank of an action, by its index. */
 int schedule_csv_rank_of(const struct schedule_csv *csv, size_t action);
 

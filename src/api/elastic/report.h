@@ -50,7 +50,4 @@ bool elastic_report_complete(struct elastic_report *report, struct error *err);
 void elastic_report_print(const struct elastic_report *report, struct text *out);
 void elastic_report_json(const struct elastic_report *report, struct json *json);
 
-/* Draws the throughput against the number of live nodes. The ending of `path` sets the format. */
-bool elastic_report_draw(const struct elastic_report *report, const char *path, struct error *err);
-
 #endif

@@ -36,12 +36,6 @@ struct plan_options {
 /* Was this option of api_plan_options given? Defaults are not. "csv" and "dot" are options, too. */
 bool plan_is_given(const struct plan_options *options, const char *name);
 
-/* The row of option `index`, those that are forms behind all others; NULL: no more. */
-const struct option_spec *plan_option(size_t index);
-
-/* Delivers the plan of a file, or of a handle. */
-bool plan_by_file(const struct plan_options *options, struct error *err);
-
 /* A planner: one row of the table in planners.c. */
 struct planner {
     const char *name;        /* as plans name it in made_by.planner */
@@ -53,9 +47,6 @@ struct planner {
 
 extern const char *const plan_objectives[],
     *const plan_searches[]; /* in the order of the enums, ended by NULL */
-
-/* Returns the planner that the options call for. ERROR_USAGE if it lacks an option, or one is for another. */
-const struct planner *planner_choose(const struct plan_options *options, struct error *err);
 
 bool plan_by_pipeline(const struct plan_options *options, struct error *err);
 bool plan_by_dapple(const struct plan_options *options, struct error *err);

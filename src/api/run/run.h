@@ -7,15 +7,13 @@
 #include "run/launch/launch.h"
 #include "run/run.h"
 
-/* given.c: the request with a file for each plan that it has in memory; these go when it is closed, which has to be done after a failure, too. */
+/* play.c: the request with a file for each plan that it has in memory; these go when it is closed, which has to be done after a failure, too. */
 struct play_given {
     struct rh_play_request request;
     char **paths;
     size_t named, files; /* paths that are the caller's; files that were written */
     char folder[3072];   /* "": none */
 };
-bool play_given_open(struct play_given *given, const struct rh_play_request *request, struct error *err);
-void play_given_close(struct play_given *given);
 
 /* rank.c: plays this rank's part; `place` is its place among those of its host. The result is rank 0's. */
 bool play_rank(struct wire *wire, int place, const struct rh_play_request *given, struct run_result *result,

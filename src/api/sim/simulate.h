@@ -69,22 +69,12 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
 void simulate_write_all(const struct simulate_entry *entries, int count,
                         const struct simulate_numbers *numbers, struct json *json);
 
-/* Writes the files that are asked for. */
-bool simulate_deliver(const struct trial *trial, const struct simulate_source *source, const char *title,
-                      const struct simulate_options *given, struct error *err);
-
 /* Returns whether a file is asked for that shows the tasks of a run. */
 bool simulate_wants_tasks(const struct simulate_options *given);
 
 /* Writes PyTorch's schedule CSV of an order; `read`: what was read from a file, or NULL. */
 bool simulate_write_schedule(const struct pass_order *order, const struct schedule_csv *read,
                              const struct simulate_options *given, struct error *err);
-
-/* Keeps what is drawn of an entry that was played, and draws all entries. */
-bool simulate_keep_entry(struct simulate_entry *entry, const struct simulate_options *given,
-                         struct error *err);
-bool simulate_draw_entries(const struct simulate_entry *entries, int count,
-                           const struct simulate_options *given, struct error *err);
 
 struct simulate_tasks;
 

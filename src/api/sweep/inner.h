@@ -42,16 +42,5 @@ const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[stati
 void sweep_print(const struct sweep_answers *answers, struct text *out);
 void sweep_write_csv(const struct sweep_answers *answers, struct text *out);
 void sweep_write_json(const struct sweep_answers *answers, struct json *json);
-bool sweep_draw(const struct sweep_answers *answers, const char *path, struct error *err);
-
-/* Opens PATH.sweep, takes the answers of an earlier run of the same sweep from it, and makes it ready for more. Another
- * sweep's file is emptied. ERROR_FAILED: it cannot be written, or another program sweeps into PATH. */
-bool sweep_log_open(struct sweep_answers *answers, const char *path, struct error *err);
-
-/* Notes the answer of a point; the lock is held. */
-void sweep_log_add(struct sweep_answers *answers, int64_t point);
-
-/* Closes the file, and removes it when all is `done`. */
-void sweep_log_close(struct sweep_answers *answers, bool done);
 
 #endif

@@ -22,7 +22,4 @@ void trace_phases_print(const struct trace_reader *reader, const struct trace_ph
 void trace_phases_write_json(const char *path, const struct trace_reader *reader,
                              const struct trace_phase *phases, size_t count, struct json *json);
 
-void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
-                             struct json *json);
-
 #endif

@@ -1,5 +1,4 @@
 #include "api/validate/report.h"
-
 #include "core/stop.h"
 
 #include <inttypes.h>
@@ -9,33 +8,6 @@
 #include <string.h>
 
 /* ---- known runs ---- */
-
-bool validate_judge(struct validate_report *report, struct error *err)
-{
-    struct validation *validation = &report->validation;
-    report->judged = calloc((size_t)validation->count + 1, sizeof *report->judged);
-    if (!report->judged)
-        return error_memory(err);
-    for (int i = 0; i < validation->count && !stop_wanted(); i++) {
-        struct run *run = &validation->runs[i];
-        if (run->reason)
-            continue;
-        struct estimate estimate = run_judge(run, PART_ITSELF);
-        struct judged *judged = &report->judged[i];
-        judged->interval = interval_of(&estimate, run->predicted.seconds);
-        if (run->mixed) { /* as wide as the software that it may be */
-            judged->interval.low *= run->least / run->predicted.seconds;
-            judged->interval.high *= run->most / run->predicted.seconds;
-        }
-        judged->nearest = run_by_nearest(run, &estimate);
-        run_expect(run, run->predicted.seconds * (report->no_neighbours ? 1.0 : estimate.factor));
-        if (!run->scored)
-            continue;
-        report->covered += interval_holds(&judged->interval, run->seconds);
-        report->extrapolated += judged->interval.extrapolates;
-    }
-    return true;
-}
 
 /* ---- for people ---- */
 

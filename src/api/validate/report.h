@@ -43,7 +43,6 @@ struct validate_report {
 };
 
 /* Corrects all runs that were predicted by known runs, makes their intervals, and counts the scored runs inside. */
-bool validate_judge(struct validate_report *report, struct error *err);
 bool validate_print(const struct validate_report *report, struct text *out, struct error *err);
 void validate_write(const struct validate_report *report, struct json *json); /* JSON */
 

@@ -2,6 +2,7 @@
 #include "api/command.h"
 #include "api/validate/report.h"
 #include "core/fields.h"
+#include "core/stop.h"
 #include "devices/tables.h"
 #include "figure/scatter.h"
 
@@ -108,6 +109,33 @@ static void drop(void *context)
     ranking_release(&report->ranking);
     validation_release(&report->validation);
     tables_release(&kept->tables);
+}
+
+static bool validate_judge(struct validate_report *report, struct error *err)
+{
+    struct validation *validation = &report->validation;
+    report->judged = calloc((size_t)validation->count + 1, sizeof *report->judged);
+    if (!report->judged)
+        return error_memory(err);
+    for (int i = 0; i < validation->count && !stop_wanted(); i++) {
+        struct run *run = &validation->runs[i];
+        if (run->reason)
+            continue;
+        struct estimate estimate = run_judge(run, PART_ITSELF);
+        struct judged *judged = &report->judged[i];
+        judged->interval = interval_of(&estimate, run->predicted.seconds);
+        if (run->mixed) { /* as wide as the software that it may be */
+            judged->interval.low *= run->least / run->predicted.seconds;
+            judged->interval.high *= run->most / run->predicted.seconds;
+        }
+        judged->nearest = run_by_nearest(run, &estimate);
+        run_expect(run, run->predicted.seconds * (report->no_neighbours ? 1.0 : estimate.factor));
+        if (!run->scored)
+            continue;
+        report->covered += interval_holds(&judged->interval, run->seconds);
+        report->extrapolated += judged->interval.extrapolates;
+    }
+    return true;
 }
 
 static bool report_runs(const struct rh_validate_request *given, struct validate_report *report,

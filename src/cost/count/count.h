@@ -22,9 +22,6 @@ struct op_cycles {
 
 #define OP_CYCLES_DEFAULT 3
 
-/* Reads the tables once; lookups cannot fail afterwards. */
-bool op_cycles_read(struct error *err);
-
 /* Returns the table of a compute capability ("sm_86", also for NULL), of April 2024 if `fork`; sm_86's if XLA
  * has none. NULL only if memory is out. */
 const struct op_cycles *op_cycles_find(const char *capability, bool fork);

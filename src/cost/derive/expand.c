@@ -59,6 +59,13 @@ static bool feature_dim(struct op_graph *graph, const value *operands, int count
     return false;
 }
 
+static struct hlo_instruction *op_graph_tuple(struct op_graph *graph, int count,
+                                              struct hlo_instruction *const *parts)
+{
+    const struct hlo_shape *shape = op_graph_tuple_shape(graph, count, parts);
+    return shape ? op_graph_make(graph, HLO_TUPLE, shape, count, parts, NULL) : NULL;
+}
+
 static value batch_norm(struct op_graph *graph, enum hlo_opcode opcode, const value *operands, int count)
 {
     struct hlo_ints feature;

@@ -81,8 +81,6 @@ struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode 
                                         struct hlo_instruction *a, struct hlo_ints dims);
 struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index);
 /* A tuple of values, and its shape. */
-struct hlo_instruction *op_graph_tuple(struct op_graph *graph, int count,
-                                       struct hlo_instruction *const *parts);
 const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
                                              struct hlo_instruction *const *parts);
 /* Lists the dimensions of a shape, without some. */

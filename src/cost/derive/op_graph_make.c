@@ -132,13 +132,6 @@ const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
     return shape;
 }
 
-struct hlo_instruction *op_graph_tuple(struct op_graph *graph, int count,
-                                       struct hlo_instruction *const *parts)
-{
-    const struct hlo_shape *shape = op_graph_tuple_shape(graph, count, parts);
-    return shape ? op_graph_make(graph, HLO_TUPLE, shape, count, parts, NULL) : NULL;
-}
-
 struct hlo_attributes *op_graph_attributes(struct op_graph *graph)
 {
     static _Thread_local struct hlo_attributes spare; /* for a graph that failed: it is not used */

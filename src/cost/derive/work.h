@@ -32,7 +32,4 @@ bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
 void derive_product(struct deriver *d, struct hlo_instruction *product, struct hlo_instruction *gradient);
 void derive_attention(struct deriver *d, struct hlo_instruction *attention, struct hlo_instruction *gradient);
 
-/* keep.c: chooses the values to keep and prepends recomputed instructions to the backward pass. */
-bool derive_keep(struct deriver *d, const struct derive_options *options);
-
 #endif

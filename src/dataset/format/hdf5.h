@@ -52,7 +52,6 @@ void hdf5_store_read(const struct hdf5_store *store, int64_t offset, void *to, s
 
 /* Convert numpy's types to HDF5's and back; negative, or false, if there is none. */
 hid_t hdf5_type(enum dataset_element element);
-bool hdf5_element(hid_t type, enum dataset_element *element);
 
 /* One of a sample's data sets: shape (samples, rest of the record), in one piece or in chunks. */
 struct hdf5_shape {

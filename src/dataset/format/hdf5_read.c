@@ -1,10 +1,10 @@
 /* Locates the samples of an HDF5 file: rows of `records`, or of `records_0`, `records_1`, … side by side, or
  * of the first data set of numbers that is not `labels`. */
 #include "dataset/format/hdf5.h"
-
 #include "dataset/pack.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +104,18 @@ static bool read_dims(struct hdf5_input *r, hid_t set, const char *name)
     if (r->shape.chunk[0] && (bytes > 4294967295.0 || chunks > (double)HDF5_MAX_CHUNKS))
         return refuse(r, name, "its chunks are too many or too large");
     return true;
+}
+
+static bool hdf5_element(hid_t type, enum dataset_element *element)
+{
+    for (int i = 0; i < DATASET_ELEMENTS; i++) {
+        hid_t candidate = hdf5_type((enum dataset_element)i);
+        if (candidate >= 0 && H5Tequal(type, candidate) > 0) {
+            *element = (enum dataset_element)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Reads the element, dimensions, layout and filters of a data set. */

@@ -1,6 +1,5 @@
-#include "dataset/format/hdf5.h"
-
 #include "core/vector.h"
+#include "dataset/format/hdf5.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -315,16 +314,4 @@ hid_t hdf5_type(enum dataset_element element)
         [DATASET_FLOAT64] = H5T_IEEE_F64LE,
     };
     return types[element];
-}
-
-bool hdf5_element(hid_t type, enum dataset_element *element)
-{
-    for (int i = 0; i < DATASET_ELEMENTS; i++) {
-        hid_t candidate = hdf5_type((enum dataset_element)i);
-        if (candidate >= 0 && H5Tequal(type, candidate) > 0) {
-            *element = (enum dataset_element)i;
-            return true;
-        }
-    }
-    return false;
 }

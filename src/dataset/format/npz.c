@@ -103,6 +103,14 @@ static void pack_array(struct dataset_writer *archive, struct plan *plan, int wh
     plan->members[which].packed = packing.packed;
 }
 
+static void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *member)
+{
+    dataset_put_u32(writer, 0x08074b50);
+    dataset_put_u32(writer, member->sum);
+    dataset_put_u64(writer, (uint64_t)member->packed);
+    dataset_put_u64(writer, (uint64_t)member->size);
+}
+
 static void npz_write(const struct dataset_file *file, const struct dataset_content *content,
                       struct dataset_writer *writer)
 {

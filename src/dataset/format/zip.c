@@ -70,14 +70,6 @@ void zip_put_header(struct dataset_writer *writer, const struct zip_member *memb
     dataset_put_u64(writer, later ? 0 : (uint64_t)member->packed);
 }
 
-void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *member)
-{
-    dataset_put_u32(writer, 0x08074b50);
-    dataset_put_u32(writer, member->sum);
-    dataset_put_u64(writer, (uint64_t)member->packed);
-    dataset_put_u64(writer, (uint64_t)member->size);
-}
-
 /* Returns the bytes of the entry's 64-bit fields, without their header. */
 static unsigned extra_of(const struct zip_member *member)
 {

@@ -26,7 +26,6 @@ int64_t zip_tail_bytes(const struct zip_member *members, int count, int64_t offs
 
 /* Sum and sizes of a deflated member follow it. */
 void zip_put_header(struct dataset_writer *writer, const struct zip_member *member);
-void zip_put_trailer(struct dataset_writer *writer, const struct zip_member *member);
 void zip_put_tail(struct dataset_writer *writer, const struct zip_member *members, int count, int64_t offset);
 
 /* The member of this name; with `or_first`, the first of an archive without it. The whole directory is

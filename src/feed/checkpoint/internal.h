@@ -98,8 +98,4 @@ bool checkpoint_look(const struct checkpoint *checkpoint, const char *folder, st
 /* Removes the files of a checkpoint, whole or not, and its folder if nothing else lies there. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err);
 
-/* Sums up the existing checkpoints for which `replaces` is true, each counted with at most `max` bytes. */
-bool checkpoint_replaced(const struct checkpoint *checkpoint, checkpoint_replaces *replaces,
-                         const void *context, int64_t max, int64_t *bytes, struct error *err);
-
 #endif

@@ -116,13 +116,6 @@ int64_t loader_numbers_per_file(const struct dataset_layout *layout);
 bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
                         struct error *err);
 
-/* The work of threads (busy.c): begin and end a piece of a step; return all work until now, and the part
- * of a wait in which threads read for other steps. */
-void loader_busy_begin(struct loader_thread *thread, int64_t step);
-void loader_busy_end(struct loader_thread *thread);
-struct loader_busy loader_busy_now(struct loader *loader);
-int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now);
-
 /* Closes the files and frees the memory of a thread. */
 void loader_thread_release(struct loader_thread *thread);
 

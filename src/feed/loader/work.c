@@ -1,12 +1,15 @@
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/text.h"
+#include "feed/host.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define MAX_WINDOW  65536
 #define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, approximately */
@@ -118,6 +121,51 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
         last = *worker > last ? *worker : last;
     }
     return last;
+}
+
+/* The work of threads (busy.c): begin and end a piece of a step; return all work until now, and the part
+ * of a wait in which threads read for other steps. */
+static void loader_busy_begin(struct loader_thread *thread, int64_t step)
+{
+    if (thread->tid == 0)
+        thread->tid = (int)syscall(SYS_gettid);
+    thread->begun_excluded = step < thread->loader->pass.excluded;
+    thread->began = clock_nanoseconds();
+}
+
+static void loader_busy_end(struct loader_thread *thread)
+{
+    int64_t length = clock_nanoseconds() - thread->began;
+    thread->began = 0;
+    if (thread->begun_excluded)
+        thread->busy_excluded += length;
+    else
+        thread->busy_counted += length;
+}
+
+/* A piece that ends during this call may be missed. */
+static struct loader_busy loader_busy_now(struct loader *loader)
+{
+    struct loader_busy busy = {.at = clock_nanoseconds()};
+    for (int i = 0; i < loader->thread_count; i++) {
+        struct loader_thread *thread = &loader->threads[i];
+        int64_t began = thread->began;
+        bool excluded = thread->begun_excluded;
+        busy.excluded += thread->busy_excluded;
+        busy.counted += thread->busy_counted;
+        if (began > 0 && began < busy.at)
+            *(excluded ? &busy.excluded : &busy.counted) += busy.at - began;
+    }
+    return busy;
+}
+
+static int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now)
+{
+    double own = (double)(now->excluded - before->excluded),
+           others = (double)(now->counted - before->counted);
+    if (others <= 0)
+        return 0;
+    return (int64_t)((double)(now->at - before->at) * others / (others + (own > 0 ? own : 0)));
 }
 
 /* Marks the batch ready. Returns true if loader_wait must be woken. */

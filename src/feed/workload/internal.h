@@ -24,14 +24,7 @@ int workload_word(const struct workload *workload, const struct workload_key *ke
 bool workload_set(struct workload *workload, const struct workload_key *key, const struct doc *doc,
                   const struct doc_node *node, struct error *err);
 
-/* Sets all fields below `map`, whose keys are relative to `section` ("" for the whole file). */
-bool workload_apply(struct workload *workload, const struct doc *doc, const struct doc_node *map,
-                    const char *section, bool strict, struct error *err);
-
 /* Checks the parallelism of a checkpoint's ranks; `ranks` 0: not known yet. */
 bool workload_check_parallelism(const struct workload *workload, int64_t ranks, struct error *err);
-
-/* Applies a built-in workload, after those that it is based on. */
-bool workload_apply_builtin(struct workload *workload, const char *name, struct error *err);
 
 #endif

@@ -1,5 +1,4 @@
 #include "figure/trace/throughput.h"
-
 #include "figure/gnuplot.h"
 #include "figure/trace/columns.h"
 #include "figure/trace/phases.h"
@@ -8,6 +7,176 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MAX_BARS 4000
+
+bool figure_bars_list(struct figure_bars *bars, const struct trace_reader *reader,
+                      const struct trace_window *window, struct error *err)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    *bars = (struct figure_bars){.items = calloc(MAX_BARS, sizeof *bars->items)};
+    if (!bars->items)
+        return error_memory(err);
+    double first = trace_window_seconds(window, window->from_ns),
+           last = trace_window_seconds(window, window->to_ns);
+    for (int i = 0; i < count && bars->count < MAX_BARS; i++)
+        if (phases[i].end_ns >= window->from_ns && phases[i].start_ns <= window->to_ns)
+            bars->items[bars->count++] = (struct figure_bar){
+                phases[i].name, fmax(first, trace_window_seconds(window, phases[i].start_ns)),
+                fmin(last, trace_window_seconds(window, phases[i].end_ns))};
+    return true;
+}
+
+void figure_bars_release(struct figure_bars *bars)
+{
+    free(bars->items);
+    *bars = (struct figure_bars){0};
+}
+
+static struct figure_tone tone_of(const struct figure_bar *bar)
+{
+    return figure_tint(figure_colour_of(bar->name), 0.55);
+}
+
+static bool is_first_of_name(const struct figure_bars *bars, int which)
+{
+    for (int i = 0; i < which; i++)
+        if (strcmp(bars->items[i].name, bars->items[which].name) == 0)
+            return false;
+    return true;
+}
+
+static void name_bars(struct figure_page *page, const struct figure_box *box, const struct figure_bars *bars,
+                      double from, double to)
+{
+    for (int i = 0; i < bars->count; i++) {
+        const struct figure_bar *bar = &bars->items[i];
+        double width = (bar->to - bar->from) / (to - from) * box->width;
+        double middle = ((bar->from + bar->to) / 2 - from) / (to - from) * box->width;
+        if (width > 0.88 * page->style->points * (double)strlen(bar->name) + 4)
+            figure_label(page, box->left + middle, box->top + box->height / 2, 'c', bar->name);
+    }
+}
+
+void figure_bars_draw(struct figure_page *page, const struct figure_box *box, const struct figure_bars *bars,
+                      double from, double to)
+{
+    struct text *script = &page->script;
+    name_bars(page, box, bars, from, to);
+    text_add(script, "set yrange [0:1]\nunset ytics\nset border 1\n$phases << EOD\n");
+    for (int i = 0; i < bars->count; i++)
+        text_format(script, "%.12g %.12g 0x%s\n", bars->items[i].from, bars->items[i].to,
+                    tone_of(&bars->items[i]).text + 1);
+    text_add(script, "EOD\nplot $phases using 1:(0.5):1:2:(0):(1):3 with boxxyerror fillstyle solid noborder "
+                     "linecolor rgb variable notitle, ");
+    for (int i = 0; i < bars->count; i++)
+        if (is_first_of_name(bars, i)) {
+            text_format(script, "NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
+                        tone_of(&bars->items[i]).text);
+            gnuplot_add_string(script, bars->items[i].name);
+            text_add(script, ", ");
+        }
+    text_add(script,
+             "$phases using 1:(0):(0):(1) with vectors nohead linewidth 0.7 linecolor rgb 'black' notitle\n");
+}
+
+/* Behind the next plot, pale. */
+static void figure_bars_shade(struct figure_page *page, const struct figure_bars *bars)
+{
+    for (int i = 0; i < bars->count; i++)
+        text_format(&page->script,
+                    "set object rectangle from %.12g, graph 0 to %.12g, graph 1 behind fillcolor rgb '%s' "
+                    "fillstyle solid noborder\n",
+                    bars->items[i].from, bars->items[i].to,
+                    figure_tint(figure_colour_of(bars->items[i].name), 0.15).text);
+}
+
+/* Columns of this width. */
+static struct trace_columns trace_columns_every(int64_t from_ns, int64_t to_ns, int64_t width_ns)
+{
+    int64_t length = to_ns - from_ns;
+    return (struct trace_columns){.from_ns = from_ns,
+                                  .to_ns = to_ns,
+                                  .width_ns = width_ns,
+                                  .count = (int)(length / width_ns + (length % width_ns > 0))};
+}
+
+struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int max)
+{
+    int64_t length = to_ns - from_ns;
+    return trace_columns_every(from_ns, to_ns, length / max + (length % max > 0));
+}
+
+bool trace_lane_init(struct trace_lane *lane, const struct trace_columns *columns, struct error *err)
+{
+    *lane = (struct trace_lane){.columns = calloc((size_t)columns->count, sizeof *lane->columns),
+                                .until_ns = INT64_MIN};
+    return lane->columns || error_memory(err);
+}
+
+void trace_lane_release(struct trace_lane *lane)
+{
+    free(lane->columns);
+    *lane = (struct trace_lane){0};
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Adds the time from start to end, which lies in the columns, as busy, or `rate` bytes for each nanosecond of it. */
+static void add_time(struct trace_lane *lane, const struct trace_columns *columns, int64_t start, int64_t end,
+                     bool busy, double rate)
+{
+    while (start < end) {
+        int64_t at = (start - columns->from_ns) / columns->width_ns;
+        int64_t edge = smaller(end, columns->from_ns + (at + 1) * columns->width_ns);
+        lane->columns[at].busy_ns += busy ? edge - start : 0;
+        lane->columns[at].bytes += rate * (double)(edge - start);
+        start = edge;
+    }
+}
+
+void trace_lane_add(struct trace_lane *lane, const struct trace_columns *columns,
+                    const struct trace_span_of *span)
+{
+    bool begins = span->start_ns >= columns->from_ns && span->start_ns < columns->to_ns;
+    bool lasts = span->start_ns < columns->to_ns && span->end_ns > columns->from_ns;
+    if (!begins && !lasts)
+        return;
+    int64_t start = larger(span->start_ns, columns->from_ns), end = smaller(span->end_ns, columns->to_ns);
+    struct trace_lane_column *first = &lane->columns[(start - columns->from_ns) / columns->width_ns];
+    lane->total++;
+    first->calls += begins;
+    add_time(lane, columns, larger(start, lane->until_ns), end, true, 0);
+    if (span->bytes > 0 && span->end_ns <= span->start_ns)
+        first->bytes += (double)span->bytes;
+    else if (span->bytes > 0)
+        add_time(lane, columns, start, end, false,
+                 (double)span->bytes / (double)(span->end_ns - span->start_ns));
+    lane->until_ns = larger(lane->until_ns, span->end_ns);
+}
+
+void trace_lane_merge(struct trace_lane *lane, const struct trace_columns *columns,
+                      const struct trace_lane *other)
+{
+    lane->total += other->total;
+    lane->until_ns = larger(lane->until_ns, other->until_ns);
+    for (int i = 0; i < columns->count; i++) {
+        struct trace_lane_column *to = &lane->columns[i], *from = &other->columns[i];
+        to->calls += from->calls;
+        to->busy_ns = smaller(to->busy_ns + from->busy_ns, columns->width_ns);
+        to->bytes += from->bytes;
+    }
+}
 
 #define LEFT        84
 #define RIGHT       30

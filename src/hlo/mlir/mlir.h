@@ -407,14 +407,11 @@ bool mlir_region(struct mlir_reader *reader, struct mlir_op *op); /* '{' … '}'
 bool mlir_block_body(struct mlir_reader *reader);                 /* operations up to '}' */
 bool mlir_block_arguments(struct mlir_reader *reader);            /* (%a: type, …) */
 bool mlir_block_label(struct mlir_reader *reader);                /* ^name(arguments):, if there is one */
-bool mlir_argument(struct mlir_reader *reader, struct mlir_result *argument); /* %a */
-bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op);
 struct hlo_computation *mlir_end_body(struct mlir_reader *reader, const char *name); /* NULL: error */
 bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op);
 
-/* manual.c */
 bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 
 /* op.c */
@@ -480,13 +477,6 @@ bool mlir_specialise(struct mlir_reader *reader, const struct mlir_op *op, struc
                      bool with_operands, struct hlo_computation **computation);
 bool mlir_link_sized(struct mlir_reader *reader);
 
-/* dims.c: the sizes that the user gave. *size is that of a dimension of the entry's argument; its name is looked up
- * in `dims`, by place or by the specification that jax.export writes. */
-bool mlir_entry_size(struct mlir_reader *reader, const char *at, size_t argument,
-                     const struct hlo_shape *shape, int dimension, int64_t *size);
-/* Finds the value of a name; false if there is none. */
-bool mlir_dim(const struct mlir_reader *reader, struct mlir_span name, int64_t *size);
-
 /* fold.c: computes small whole numbers. */
 /* Finds the value of a constant of whole numbers; count 0: it is not known. */
 bool mlir_known(struct mlir_reader *reader, const struct hlo_instruction *instruction,
@@ -516,7 +506,6 @@ bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
 /* verify.c */
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
-bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op);
 
 /* verify_custom.c */
@@ -555,7 +544,6 @@ bool mlir_build_dynamic_window(struct mlir_reader *reader, struct mlir_op *op);
 /* Checks that the region's parameter is a scalar of this type. */
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
                        size_t results);
-bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);
 
 mlir_build mlir_build_plain, mlir_build_inferred, mlir_build_move, mlir_build_elementwise, mlir_build_compare,

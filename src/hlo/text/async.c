@@ -4,25 +4,6 @@
 
 #include <string.h>
 
-enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped)
-{
-    static const struct {
-        const char *ending;
-        enum hlo_opcode opcode;
-    } endings[] = {{"-start", HLO_ASYNC_START}, {"-update", HLO_ASYNC_UPDATE}, {"-done", HLO_ASYNC_DONE}};
-    for (int i = 0; i < 3; i++) {
-        size_t length = strlen(endings[i].ending);
-        if (word.length <= length || memcmp(word.at + word.length - length, endings[i].ending, length) != 0)
-            continue;
-        enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length - length);
-        if (opcode == HLO_OPCODE_COUNT || (hlo_operations[opcode].traits & HLO_UNWRAPPED))
-            continue;
-        *wrapped = opcode;
-        return endings[i].opcode;
-    }
-    return HLO_OPCODE_COUNT;
-}
-
 static bool wrong(struct hlo_reader *reader, const struct hlo_draft *draft, const char *what)
 {
     const struct hlo_instruction *in = draft->instruction;

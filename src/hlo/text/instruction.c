@@ -1,7 +1,6 @@
-#include "hlo/text/text.h"
-
 #include "core/progress.h"
 #include "core/stop.h"
+#include "hlo/text/text.h"
 
 #include <string.h>
 
@@ -314,6 +313,27 @@ static enum hlo_opcode find_opcode(struct hlo_reader *reader, struct hlo_word wo
     if (slot)
         slot->value = (void *)&opcodes[opcode];
     return opcode;
+}
+
+/* async.c: returns the opcode of `add-start`, `add-update` or `add-done` (async-start, …), and sets the
+ * operation it wraps. */
+static enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped)
+{
+    static const struct {
+        const char *ending;
+        enum hlo_opcode opcode;
+    } endings[] = {{"-start", HLO_ASYNC_START}, {"-update", HLO_ASYNC_UPDATE}, {"-done", HLO_ASYNC_DONE}};
+    for (int i = 0; i < 3; i++) {
+        size_t length = strlen(endings[i].ending);
+        if (word.length <= length || memcmp(word.at + word.length - length, endings[i].ending, length) != 0)
+            continue;
+        enum hlo_opcode opcode = hlo_opcode_find(word.at, word.length - length);
+        if (opcode == HLO_OPCODE_COUNT || (hlo_operations[opcode].traits & HLO_UNWRAPPED))
+            continue;
+        *wrapped = opcode;
+        return endings[i].opcode;
+    }
+    return HLO_OPCODE_COUNT;
 }
 
 struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,

@@ -218,10 +218,6 @@ bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction);
 struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const char *name,
                                                struct hlo_instruction *root);
 
-/* async.c: returns the opcode of `add-start`, `add-update` or `add-done` (async-start, …), and sets the
- * operation it wraps. */
-enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped);
-
 /* Checks or infers the shape of a draft's instruction. */
 bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
 

@@ -416,6 +416,22 @@ static struct python_value *read_texts(struct python *p, struct python_frame *f)
     return value;
 }
 
+static struct python_value *python_variable(struct python *p, struct python_module *module, const char *name)
+{
+    struct python_module *home;
+    struct python_name *found = python_look_up(p, module, name, &home);
+    if (!found || found->params > 0 || p->failed)
+        return NULL;
+    struct python_value none = {.kind = PYTHON_OBJECT};
+    struct python_frame frame = {.module = home, .locals = &none, .at = found->body};
+    if (!found->value) {
+        found->params = 1; /* not in itself */
+        found->value = python_expression(p, &frame);
+        found->params = 0;
+    }
+    return found->value;
+}
+
 static struct python_value *read_atom(struct python *p, struct python_frame *f)
 {
     const struct python_token *token = python_peek(f);

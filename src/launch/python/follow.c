@@ -161,22 +161,6 @@ struct python_module *python_add_module(struct python *p, const char *path, cons
     return module;
 }
 
-struct python_value *python_variable(struct python *p, struct python_module *module, const char *name)
-{
-    struct python_module *home;
-    struct python_name *found = python_look_up(p, module, name, &home);
-    if (!found || found->params > 0 || p->failed)
-        return NULL;
-    struct python_value none = {.kind = PYTHON_OBJECT};
-    struct python_frame frame = {.module = home, .locals = &none, .at = found->body};
-    if (!found->value) {
-        found->params = 1; /* not in itself */
-        found->value = python_expression(p, &frame);
-        found->params = 0;
-    }
-    return found->value;
-}
-
 /* ---- statements ---- */
 
 static void run_block(struct python *p, struct python_frame *f);

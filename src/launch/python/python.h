@@ -139,7 +139,6 @@ static inline bool python_spend(struct python *python, size_t steps)
 
 /* Adds an entry that begins with its name, in place of one of the same name. False: out of memory. */
 bool python_index_add(struct python *python, struct python_index *index, const void *entry);
-void *python_index_find(const struct python_index *index, const char *name);
 
 const struct python_field *python_field(const struct python_value *object, const char *name);
 bool python_set(struct python *python, struct python_value *object, const char *name,
@@ -181,6 +180,5 @@ int python_truth(const struct python_value *value); /* -1: not known */
 /* Follows the function of this name with arguments; NULL without python->failed: there is none. */
 struct python_value *python_invoke(struct python *python, struct python_module *module, const char *name,
                                    const struct python_value *arguments);
-struct python_value *python_variable(struct python *python, struct python_module *module, const char *name);
 
 #endif

@@ -67,7 +67,6 @@ bool shell_skip_lines(struct shell_run *run);
 void shell_pass(struct shell_run *run, const char *to);
 
 /* Returns whether this whole word begins here; the second passes over it, the third fails without it. */
-bool shell_at_word(const struct shell_run *run, const char *word);
 bool shell_take_word(struct shell_run *run, const char *word);
 bool shell_expect(struct shell_run *run, const char *word);
 
@@ -80,17 +79,12 @@ bool shell_run_file(struct shell_run *run, const char *data, size_t length);
 
 /* Follow a command, [[ ]], (( )), and what stands behind `if`, `case`, `for` and `while`. */
 struct shell_answer shell_run_simple(struct shell_run *run);
-struct shell_answer shell_run_test(struct shell_run *run);
-struct shell_answer shell_run_sum(struct shell_run *run);
 bool shell_run_if(struct shell_run *run);
 bool shell_run_case(struct shell_run *run);
 bool shell_run_loop(struct shell_run *run, bool is_for);
 
 /* After branches about which an unknown decides, sets all that they touched to that unknown. */
 bool shell_settle_open(struct shell_run *run, int unknown, int from);
-
-/* Reads NAME() { ... }; returns whether it is one. */
-bool shell_read_function(struct shell_run *run);
 
 /* Reads "> file", "2>&1", "<<EOF" and "<<< word"; and the lines of a here document, from the next line on. */
 bool shell_read_redirection(struct shell_run *run, struct shell_command *command);

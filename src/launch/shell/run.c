@@ -2,6 +2,7 @@
 #include "launch/shell/parts.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <string.h>
 
 /* ---- places ---- */
@@ -60,7 +61,7 @@ bool shell_skip_lines(struct shell_run *run)
     }
 }
 
-bool shell_at_word(const struct shell_run *run, const char *word)
+static bool shell_at_word(const struct shell_run *run, const char *word)
 {
     size_t length = strlen(word);
     return (size_t)(run->end - run->at) >= length && strncmp(run->at, word, length) == 0 &&
@@ -98,6 +99,114 @@ bool shell_spend(struct shell_run *run, int64_t steps)
         *run->state->err = budget->why;
     run->state->failed = true;
     return false;
+}
+
+static struct shell_answer shell_run_test(struct shell_run *run)
+{
+    struct shell_words words = {0};
+    run->at += 2;
+    for (;;) {
+        shell_skip_blanks(run);
+        if (run->at == run->end)
+            return shell_error(run, "'[[' has no end"), shell_failed();
+        if (*run->at == '\n') {
+            run->at++;
+            run->line++;
+            continue;
+        }
+        if (shell_at_word(run, "]]")) {
+            run->at += 2;
+            return run->state->passive > 0 ? shell_yes : shell_test(run, &words);
+        }
+        const char *start = run->at, *end = shell_word_end(start, run->end);
+        if (end == start) {
+            end = start + 1;
+            end += end < run->end && *end == *start && strchr("&|", *start);
+        }
+        if (run->state->passive == 0 && !shell_expand(run, start, (size_t)(end - start), true, &words))
+            return shell_failed();
+        shell_pass(run, end);
+    }
+}
+
+static struct shell_answer shell_run_sum(struct shell_run *run)
+{
+    int64_t value;
+    int unknown;
+    const char *end, *start = run->at + 2;
+    int depth = 0;
+    for (end = run->at; end < run->end; end++) {
+        depth += (*end == '(') - (*end == ')');
+        if (depth == 0)
+            break;
+    }
+    if (end >= run->end || end - start < 1)
+        return shell_error(run, "'((' has no end"), shell_failed();
+    const char *text =
+        run->state->passive > 0 ? "0" : shell_expand_text(run, start, (size_t)(end - 1 - start));
+    shell_pass(run, end + 1);
+    if (!text)
+        return shell_failed();
+    if (run->state->passive > 0)
+        return shell_yes;
+    bool known = shell_compute(run, text, &value, &unknown);
+    return known ? (struct shell_answer){value ? SHELL_TRUE : SHELL_FALSE, -1}
+                 : (struct shell_answer){SHELL_OPEN, unknown};
+}
+
+/* NAME() { ... }; returns whether it is one. */
+static bool shell_read_function(struct shell_run *run)
+{
+    static const char *const ends[] = {"}", NULL};
+    const char *start = run->at, *at = start, *stopped;
+    size_t length = 0;
+    if (shell_at_word(run, "function")) {
+        at += strlen("function");
+        while (at < run->end && isspace((unsigned char)*at))
+            at++;
+    }
+    const char *name = at;
+    while (at < run->end && (isalnum((unsigned char)*at) || strchr("_-", *at)))
+        at++;
+    length = (size_t)(at - name);
+    while (at < run->end && (*at == ' ' || *at == '\t'))
+        at++;
+    bool brackets = run->end - at > 1 && at[0] == '(' && at[1] == ')';
+    if (length == 0 || (!brackets && start == name))
+        return false;
+    at += brackets ? 2 : 0;
+    while (at < run->end && isspace((unsigned char)*at))
+        at++;
+    if (at == run->end || *at != '{')
+        return false;
+    shell_pass(run, at + 1);
+    struct shell_state *state = run->state;
+    struct shell_function *items = arena_grow(&run->shell->arena, state->functions, state->function_count,
+                                              &state->function_room, sizeof *items);
+    const char *copy = arena_copy(&run->shell->arena, name, length);
+    if (!items || !copy)
+        return shell_no_memory(run);
+    state->functions = items;
+    int line = run->line;
+    const char *from = run->at;
+    int open = state->open;
+    state->passive++;
+    state->open = -1;
+    shell_run_list(run, ends, &stopped);
+    state->passive--;
+    state->open = open;
+    if (state->failed)
+        return true;
+    if (!stopped)
+        return shell_error(run, "a function without '}'"), true;
+    if (state->passive > 0)
+        return true;
+    const char *body = arena_copy(&run->shell->arena, from, (size_t)(run->at - from));
+    if (!body)
+        return shell_no_memory(run), true;
+    state->functions[state->function_count++] =
+        (struct shell_function){copy, body, body + (run->at - from), run->path, line};
+    return true;
 }
 
 static struct shell_answer run_one(struct shell_run *run)

@@ -33,8 +33,6 @@ bool kernel_set_renew(struct kernel_set *set, struct error *err);
 bool kernel_set_run(const struct kernel_set *set, const struct kernel_list *list, int64_t times,
                     struct error *err);
 
-bool kernel_list_is_same(const struct kernel_list *a, const struct kernel_list *b);
-
 void kernel_list_release(struct kernel_list *list);
 void kernel_set_release(struct kernel_set *set);
 

@@ -349,7 +349,7 @@ static void scratch_release(struct scratch *scratch)
     hash_names_release(&scratch->build.states);
 }
 
-/* Sets the order in which states are compared (sift.c): by descending `there`, then descending `here`. Two passes of
+/* Sets the order in which states are compared (solve.c): by descending `there`, then descending `here`. Two passes of
  * sorting by counting. */
 static bool order_states(struct places *places)
 {

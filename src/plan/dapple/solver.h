@@ -154,8 +154,4 @@ const struct dapple_front *dapple_front_of(const struct solver *solver, int end,
 /* Fills in the bounds of DAPPLE_FIXED for every layer and number of units. */
 void dapple_fixed_fronts(const struct solver *solver);
 
-/* Drops labels of a first layer dominated by another in a state at least as good (sift.c). */
-bool dapple_sift(const struct solver *solver, int layer);
-void dapple_sift_release(struct dapple_workspace *workspace);
-
 #endif

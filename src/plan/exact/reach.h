@@ -28,10 +28,6 @@ struct reach {
     int *first, *last;                                  /* [state]: its window; empty when first > last */
 };
 
-bool reach_init(struct reach *reach, const struct ticks *ticks, const struct lattice *lattice,
-                struct error *err);
-void reach_release(struct reach *reach);
-
 /* Returns false if certainly no plan has all stages within `cap` ticks. Fills stage_end and tile_end. */
 bool reach_feasible(struct reach *reach, double cap);
 

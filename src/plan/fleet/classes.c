@@ -1,12 +1,10 @@
 #include "plan/fleet/classes.h"
-
 #include "core/stop.h"
 #include "plan/fleet/nodes.h"
 #include "plan/fleet/refine.h"
 
 #include <limits.h>
 #include <math.h>
-
 #include <string.h>
 
 #define MAX_CLASSES 10
@@ -261,6 +259,21 @@ static bool search_alike(struct search *s, const struct class *class, struct fle
 }
 
 /* ---- all classes ---- */
+
+/* Makes the problem with a part of the devices. */
+static bool fleet_make_part(const struct fleet_maker *maker, const struct fleet_part *part,
+                            const struct fleet_spread *spread, struct fleet_problem *problem,
+                            struct arena *arena)
+{
+    struct fleet_spread own = *spread;
+    if (own.nodes == 0)
+        own.nodes = part->nodes;
+    if (!maker->make(maker->context, &own, problem, arena))
+        return false;
+    for (int t = 0; t < problem->type_count; t++)
+        problem->types[t].devices = part->devices[t];
+    return true;
+}
 
 /* The whole problem with a part of the devices. */
 static bool make_part(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,

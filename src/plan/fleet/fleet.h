@@ -106,9 +106,6 @@ struct fleet_pipeline {
     const double *gradients;     /* [stage] seconds of the exchange; NULL in a search, see fleet_rescore */
 };
 
-/* Returns whether two pipelines run the same layers with the same options. */
-bool fleet_same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b);
-
 /* Gives a pipeline its own copy of its stages, in the arena. False: out of memory. */
 bool fleet_own_stages(struct fleet_pipeline *pipeline, struct arena *arena);
 

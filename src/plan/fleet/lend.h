@@ -39,9 +39,4 @@ void fleet_lend(struct fleet_question *question, const struct fleet_lending *len
 /* Lends so many devices that groups have as many as are wanted of each, as far as better ones have more than that. */
 void fleet_lend_for(struct fleet_question *question, const int *wanted);
 
-/* Plans all clusters that result. If one is faster than `best`, *best is replaced, *lending is its question, and *lent what is lent
- * there; returns whether one is. Lowers *bound to theirs; 0: the time was over. */
-bool lend_plan(struct mix_answer *best, double *bound, struct fleet_question *lending,
-               struct fleet_lending *lent, const struct fleet_question *question, struct parallel *pool);
-
 #endif

@@ -1,5 +1,4 @@
 #include "plan/fleet/nodes.h"
-
 #include "core/stop.h"
 #include "core/vector.h"
 
@@ -13,19 +12,6 @@
 #define MAX_BOXES   3000
 
 /* ---- parts ---- */
-
-bool fleet_make_part(const struct fleet_maker *maker, const struct fleet_part *part,
-                     const struct fleet_spread *spread, struct fleet_problem *problem, struct arena *arena)
-{
-    struct fleet_spread own = *spread;
-    if (own.nodes == 0)
-        own.nodes = part->nodes;
-    if (!maker->make(maker->context, &own, problem, arena))
-        return false;
-    for (int t = 0; t < problem->type_count; t++)
-        problem->types[t].devices = part->devices[t];
-    return true;
-}
 
 static int nodes_of(const struct fleet_type *type)
 {

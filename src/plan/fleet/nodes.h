@@ -32,10 +32,6 @@ struct fleet_part {
     int nodes; /* that are assumed to be used */
 };
 
-/* Makes the problem with a part of the devices. */
-bool fleet_make_part(const struct fleet_maker *maker, const struct fleet_part *part,
-                     const struct fleet_spread *spread, struct fleet_problem *problem, struct arena *arena);
-
 /* Returns the part of all devices of some types; bit t: type t. */
 struct fleet_part fleet_part_of_types(const struct fleet_problem *all, unsigned types);
 

@@ -50,10 +50,6 @@ double reference_count(const struct reference_objective *objective, const struct
 
 double reference_time(const struct reference_objective *objective, const struct reference_part *part);
 
-/* Milliseconds of one layer on one device. */
-double reference_forward(const struct plan_group *group, int layer);
-double reference_backward(const struct plan_group *group, int layer);
-
 /* Milliseconds of layers [first, end) on `devices` of a group; INFINITY if one micro-batch does not fit into
  * their memory. */
 double reference_stage_time(const struct plan_problem *problem, int group, int devices, int first, int end);

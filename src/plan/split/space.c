@@ -1,5 +1,4 @@
 #include "plan/split/space.h"
-
 #include "plan/split/rule.h"
 
 #include <inttypes.h>
@@ -170,6 +169,127 @@ static unsigned list_schedules(const struct job_question *question)
     for (int s = SCHEDULE_USUAL; s <= SCHEDULE_LAST && given->given; s++)
         allowed |= s >= given->min && s <= given->max ? 1u << (s == SCHEDULE_1F1B ? 0 : s) : 0;
     return given->given ? schedules & allowed : schedules;
+}
+
+/* Megatron-Core's usual recipe takes a tensor's factor from earlier steps: what is computed twice would be scaled twice. */
+static bool has_delayed_scaling(const struct job_question *question)
+{
+    int recipe = space_techniques(question).recipe;
+    bool usual =
+        recipe == RECIPE_USUAL && question->job.software->narrow_rate == 0.0; /* else by blocks of numbers */
+    return question->job.type == COST_FP8 && (usual || recipe == RECIPE_DELAYED);
+}
+
+/* Returns the modules that a search may choose: those that free anything. */
+static unsigned offered_modules(const struct job_question *question)
+{
+    const struct job *job = &question->job;
+    const struct architecture *model = job->model;
+    unsigned delayed = 1u << MODULE_NORMS | 1u << MODULE_EXPERT_ACTIVATION;
+    unsigned modules = 0;
+    if (!software_supports(job->software, TECHNIQUE_MODULES))
+        return 0;
+    if (software_attention(job->software, job->technique.attention) == ATTENTION_UNFUSED)
+        modules |= 1u << MODULE_CORE_ATTENTION;
+    modules |= 1u << MODULE_NORMS;
+    if (model->kv_rank > 0)
+        modules |= 1u << MODULE_LATENT_UP;
+    if (architecture_expert_blocks(model) > 0)
+        modules |= 1u << MODULE_EXPERTS | 1u << MODULE_EXPERT_ACTIVATION;
+    if (model->shared_experts > 0 && architecture_expert_blocks(model) > 0)
+        modules |= 1u << MODULE_SHARED_EXPERTS;
+    if (architecture_expert_blocks(model) < model->layers)
+        modules |= 1u << MODULE_MLP;
+    return has_delayed_scaling(question) ? modules & ~delayed : modules;
+}
+
+/* The whole mixture of experts includes its parts. */
+static bool repeats_itself(unsigned modules)
+{
+    unsigned parts = 1u << MODULE_EXPERT_ACTIVATION | 1u << MODULE_SHARED_EXPERTS;
+    return (modules >> MODULE_EXPERTS & 1) && (modules & parts);
+}
+
+static void add_mode(struct space *space, enum recompute recompute, unsigned modules,
+                     enum recompute_method some)
+{
+    struct space_mode mode = {.recompute = recompute, .modules = (int)modules, .some = some};
+    struct job job = space->question->job;
+    job.recompute = recompute;
+    job.technique.modules = (int)modules;
+    if (space_allows(space->question, JOB_RECOMPUTE, recompute) && job_keeps(&job, RULE_AT_MODE))
+        space->modes[space->mode_count++] = mode;
+}
+
+/* Selective recomputation of activations that are never kept is the same as none. */
+static void add_selective(struct space *space)
+{
+    const struct job_question *question = space->question;
+    const struct software *software = question->job.software;
+    const struct job_range *given = &question->ranges[JOB_TECHNIQUE + TECHNIQUE_MODULES];
+    unsigned offered = offered_modules(question);
+    bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
+    if (given->given && given->max > 0) {
+        add_mode(space, RECOMPUTE_SELECTIVE, (unsigned)given->max, METHOD_ALL);
+        return;
+    }
+    if (!same || (question->ranges[JOB_RECOMPUTE].given && offered == 0) || given->given)
+        add_mode(space, RECOMPUTE_SELECTIVE, 0, METHOD_ALL);
+    for (unsigned set = 1; set < 1u << RECOMPUTE_MODULES && !given->given; set++)
+        if ((set & ~offered) == 0 && !repeats_itself(set))
+            add_mode(space, RECOMPUTE_SELECTIVE, set, METHOD_ALL);
+}
+
+/* Exchanges of experts beside other kernels: not with recomputation of what exchanges. */
+static void add_overlaps(struct space *space)
+{
+    const struct job *job = &space->question->job;
+    const struct job_range *given = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_EXPERT_OVERLAP];
+    int count = space->mode_count;
+    if (job->model->experts == 0 || !software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP) ||
+        (given->given && given->max < OVERLAP_PASSES))
+        return;
+    if (given->given && given->min >= OVERLAP_PASSES)
+        space->mode_count = 0;
+    for (int i = 0; i < count; i++) {
+        struct space_mode mode = space->modes[i];
+        mode.overlap = given->given ? (enum expert_overlap)given->max : OVERLAP_WEIGHTS;
+        if (mode.recompute != RECOMPUTE_FULL && !((unsigned)mode.modules >> MODULE_EXPERTS & 1))
+            space->modes[space->mode_count++] = mode;
+    }
+}
+
+static void list_recompute_modes(struct space *space)
+{
+    const struct job_question *question = space->question;
+    const struct software *software = question->job.software;
+    const struct job_range *method = &question->ranges[JOB_TECHNIQUE + TECHNIQUE_METHOD];
+    bool modules = question->ranges[JOB_TECHNIQUE + TECHNIQUE_MODULES].max > 0;
+    bool layers = method->max > 0 || question->ranges[JOB_TECHNIQUE + TECHNIQUE_LAYERS].max > 0;
+    if (!modules && !layers)
+        add_mode(space, RECOMPUTE_NONE, 0, METHOD_ALL);
+    if (!layers)
+        add_selective(space);
+    if (modules)
+        return;
+    if (!layers || method->max == METHOD_UNIFORM)
+        add_mode(space, RECOMPUTE_FULL, 0, METHOD_ALL);
+    enum recompute_method some = software->some_blocks;
+    if (method->given)
+        some = (enum recompute_method)method->max;
+    /* fixed without a method, full means all blocks */
+    const struct job_range *recompute = &question->ranges[JOB_RECOMPUTE];
+    if (recompute->given && recompute->min == RECOMPUTE_FULL && !layers)
+        return;
+    if (software_supports(software, TECHNIQUE_LAYERS) && some != METHOD_ALL && some != METHOD_UNIFORM)
+        add_mode(space, RECOMPUTE_FULL, 0, some);
+}
+
+/* Lists the ways of recomputation. */
+static void space_list_modes(struct space *space)
+{
+    list_recompute_modes(space);
+    add_overlaps(space);
 }
 
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,

@@ -30,7 +30,7 @@
  *
  *   again.c   a drill: runs attempts until one of them is the last
  *   outside.c starts the processes of an attempt, kills them, and ends all
- *   rank.c    one of these processes, with begin.c, agree.c, move.c, save.c and load.c; train.c is the training
+ *   rank.c    one of these processes, with agree.c, move.c, save.c and load.c; train.c is the training
  *
  * Private to run, except for api/run. */
 #ifndef REHEARSE_RUN_DRILL_H
@@ -138,9 +138,6 @@ struct drill_outcome {
 
 /* Runs one drill in processes of its own, and ends all of them. */
 bool drill_run(const struct drill_options *options, struct drill_outcome *outcome, struct error *err);
-
-/* Prepares the options for a further attempt: removes the events that happened before it. */
-void drill_begin_again(struct drill_options *options, const struct drill_again *again);
 
 /* Returns the number of ranks of a drill: one for each node, and one for each return. */
 int drill_ranks(const struct drill_options *options);

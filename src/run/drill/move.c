@@ -1,7 +1,8 @@
 /* From one state to the next: what `elastic` answers is done with real copies. */
-#include "run/drill/rank.h"
-
 #include "core/clock.h"
+#include "core/hash.h"
+#include "run/drill/rank.h"
+#include "run/drill/train.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,6 +59,11 @@ void drill_check_ready(struct drill_rank *rank)
 struct copy_head {
     uint64_t checksum;
 };
+
+static uint64_t train_checksum(const struct train *train, int cell)
+{
+    return hash_bytes((uint64_t)cell, train->cells[cell].now, (size_t)train->words[cell] * sizeof(uint64_t));
+}
 
 static bool send_cell(struct drill_rank *rank, int to_node, int cell)
 {

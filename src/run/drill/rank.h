@@ -100,7 +100,7 @@ struct drill_rank {
     bool first_step;
 };
 
-/* begin.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank has to
+/* rank.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank has to
  * report the outcome: it is the lowest that reached the end, or has found an error. */
 bool drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
                      struct drill_outcome *outcome);
@@ -110,16 +110,6 @@ int drill_rank_at(const struct drill_options *options, int fate);
 
 /* Merges the outcome of a rank that reached the end: a wrong one overrides all others. */
 void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcome *one);
-
-/* Returns whether an attempt is over, so that the next one or the end of the drill follows. */
-bool drill_is_over(const struct drill_options *options, const struct drill_outcome *outcome);
-
-/* outside.c: the processes of one attempt, until all have ended; sets when the first ones began. */
-bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err);
-
-/* Plays the rank's part and returns; the outcome has been written into the pipe if there is one. */
-void drill_be_rank(struct drill_rank *rank);
-void drill_rank_release(struct drill_rank *rank);
 
 /* again.c: makes the initial state of the available nodes. ERROR_INFEASIBLE: they are too few. */
 bool drill_first_state(struct elastic_state *state, const struct drill_options *options, struct error *err);

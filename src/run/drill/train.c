@@ -1,5 +1,4 @@
 #include "run/drill/train.h"
-
 #include "core/hash.h"
 #include "core/random.h"
 #include "elastic/batch.h"
@@ -247,11 +246,6 @@ void train_drop(struct train *train, const struct elastic_state *state)
     for (int c = 0; c < train->cell_count; c++)
         if (train->cells[c].now && !train_holds(train, state, train->node, c))
             drop(&train->cells[c]);
-}
-
-uint64_t train_checksum(const struct train *train, int cell)
-{
-    return hash_bytes((uint64_t)cell, train->cells[cell].now, (size_t)train->words[cell] * sizeof(uint64_t));
 }
 
 int64_t train_compare(const struct train *train, struct error *err)

@@ -58,9 +58,6 @@ static inline double evaluation_due(const struct evaluation *evaluation, int dev
     return by_span < evaluation->due.end ? by_span : evaluation->due.end;
 }
 
-/* Fills in the tails, after evaluate_starts. */
-void evaluate_tails(struct evaluation *evaluation, const uint32_t *sequence);
-
 /* True: a result is better than another, first in the objective and then in the secondary value. */
 static inline bool evaluation_better(const struct search_problem *problem, double value, double secondary,
                                      double than_value, double than_secondary)

@@ -11,6 +11,5 @@ bool chakra_keep_node(struct chakra *chakra, const struct chakra_node *node, str
 bool chakra_keep_dep(struct chakra *chakra, uint64_t id, struct error *err);
 
 bool chakra_read_json(struct chakra *chakra, struct import_lines *lines, struct error *err);
-bool chakra_read_wire(struct chakra *chakra, struct import_lines *lines, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* The engine's state, shared by its files: compile.c makes steps of tasks, stream.c does them and lets streams meet,
- * flow.c shares links, slow.c slows kernels, memory.c follows memory.
+ * flow.c shares links, slow.c slows kernels, run.c follows memory.
  *
  * Without flows and slowed kernels all times are longest paths: a stream runs ahead until it needs a mark, a message or a
  * meeting that is not there; it is parked, and whoever makes the missing thing makes it runnable. No order of evaluation
@@ -202,9 +202,8 @@ uint32_t engine_flow_start(struct engine *engine, uint32_t timer, uint32_t route
 double engine_flow_fire(struct engine *engine, uint32_t flow);
 void engine_share_links(struct engine *engine);
 
-/* timer.c */
+/* run.c */
 void engine_timer_set(struct engine *engine, uint32_t id, double time);
-struct timer engine_timer_pop(struct engine *engine);
 
 /* slow.c */
 void engine_interval_add(struct engine *engine, uint32_t actor, double begin, double end, double share);
@@ -212,15 +211,9 @@ void engine_interval_close(struct engine *engine, uint32_t actor, double end);
 /* Returns the end of a kernel; *certain: no share can begin before. */
 double engine_kernel_end(struct device *device, double begin, double seconds, bool *certain);
 
-/* memory.c */
-void engine_memory_begin(struct device *device);
+/* run.c */
 void engine_memory_change(struct engine *engine, struct device *device, double time,
                           const struct engine_change *change);
-void engine_memory_end(struct engine *engine, struct device *device);
-
-/* stuck.c: fail if tasks never began, or messages were never received. */
-void engine_stuck(struct engine *engine);
-void engine_unreceived(struct engine *engine);
 
 static inline bool engine_no_memory(struct engine *engine)
 {

@@ -1,12 +1,279 @@
 /* The run of a system: checks, preparation, and the order in which streams run and timers fire (see inner.h). */
-#include "sim/engine/engine.h"
-
+#include "core/heap.h"
 #include "core/progress.h"
 #include "core/stop.h"
+#include "core/vector.h"
+#include "sim/engine/engine.h"
 #include "sim/engine/inner.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* A heap of timers by time, in which each knows its place, so that it can be moved and removed. */
+
+static void put(struct engine *engine, size_t place, struct timer timer)
+{
+    engine->timers[place] = timer;
+    engine->timer_places[timer.id] = (uint32_t)place;
+}
+
+static bool before(struct timer a, struct timer b)
+{
+    return a.time < b.time || (a.time == b.time && a.id < b.id);
+}
+
+static void rise(struct engine *engine, size_t place, struct timer timer)
+{
+    for (; place > 0 && before(timer, engine->timers[(place - 1) / 4]); place = (place - 1) / 4)
+        put(engine, place, engine->timers[(place - 1) / 4]);
+    put(engine, place, timer);
+}
+
+static void sink(struct engine *engine, size_t place, struct timer timer)
+{
+    for (size_t child = 4 * place + 1; child < engine->timer_count; child = 4 * place + 1) {
+        size_t least = child, last = child + 4 < engine->timer_count ? child + 4 : engine->timer_count;
+        for (size_t i = child + 1; i < last; i++) {
+            if (before(engine->timers[i], engine->timers[least]))
+                least = i;
+        }
+        if (!before(engine->timers[least], timer))
+            break;
+        put(engine, place, engine->timers[least]);
+        place = least;
+    }
+    put(engine, place, timer);
+}
+
+void engine_timer_set(struct engine *engine, uint32_t id, double time)
+{
+    struct timer timer = {time, id};
+    uint32_t place = engine->timer_places[id];
+    if (place == NOBODY) {
+        if (!VECTOR_ROOM(engine->timers, engine->timer_capacity, engine->timer_count + 1)) {
+            engine_no_memory(engine);
+            return;
+        }
+        rise(engine, engine->timer_count++, timer);
+    } else if (before(timer, engine->timers[place])) {
+        rise(engine, place, timer);
+    } else {
+        sink(engine, place, timer);
+    }
+}
+
+static struct timer engine_timer_pop(struct engine *engine)
+{
+    struct timer first = engine->timers[0], last = engine->timers[--engine->timer_count];
+    engine->timer_places[first.id] = NOBODY;
+    if (engine->timer_count > 0)
+        sink(engine, 0, last);
+    return first;
+}
+
+/* The text for a system in which nothing goes on: who waits, and for which task that never ends. */
+
+/* Returns the rank of the device that sends on a channel; -1: none does. */
+static int sender_of(const struct engine *engine, int channel)
+{
+    const struct engine_system *system = engine->system;
+    for (int d = 0; d < system->device_count; d++) {
+        const struct plan_of_order *order = engine->devices[d].order;
+        bool has = false;
+        for (int p = 0; p < system->devices[d].port_count; p++)
+            has |= system->devices[d].ports[p] == channel;
+        for (uint32_t pass = 0; has && pass < order->count; pass++) {
+            const struct engine_template *template = &system->templates[order->passes[pass].template];
+            for (int i = 0; i < template->count; i++) {
+                int port = template->tasks[i].send;
+                if (port > 0 && system->devices[d].ports[port - 1] == channel)
+                    return system->devices[d].rank;
+            }
+        }
+    }
+    return -1;
+}
+
+static void describe(const struct engine *engine, uint32_t number, char *text, size_t size)
+{
+    const struct actor *actor = &engine->actors[number];
+    const struct device *device = &engine->devices[engine_device_of(number)];
+    const struct step *step = &engine->compiled.steps[actor->step];
+    const struct engine_pass *pass = &device->order->passes[actor->pass];
+    if (actor->state == ACTOR_MEETING) {
+        const struct meeting *meeting = &engine->meetings[device->source->groups[step->task->group - 1]];
+        snprintf(text, size, "its group, of whose %d members %d are there", meeting->members, meeting->there);
+    } else if (actor->missing == MISSING_MESSAGE) {
+        int from = sender_of(engine, device->source->ports[step->task->receive - 1]);
+        unsigned microbatch = pass->microbatch[step->second];
+        if (from < 0)
+            snprintf(text, size, "a message of micro-batch %u that no device sends", microbatch);
+        else
+            snprintf(text, size, "a message of micro-batch %u from device %d", microbatch, from);
+    } else {
+        snprintf(text, size, "a mark that another of its streams has yet to set");
+    }
+}
+
+/* Fail if tasks never began, or messages were never received. */
+static void engine_stuck(struct engine *engine)
+{
+    uint32_t first = NOBODY, others = 0;
+    for (uint32_t i = 0; i < (uint32_t)engine->system->device_count * ENGINE_STREAMS; i++) {
+        if (engine->actors[i].state == ACTOR_DONE)
+            continue;
+        others += first != NOBODY;
+        /* A message or a group tells more than a mark within a device. */
+        if (first == NOBODY ||
+            (engine->actors[first].missing == MISSING_MARK && engine->actors[i].missing != MISSING_MARK))
+            first = i;
+    }
+    if (first == NOBODY)
+        return;
+    const struct actor *actor = &engine->actors[first];
+    const struct device *device = &engine->devices[engine_device_of(first)];
+    const struct step *step = &engine->compiled.steps[actor->step];
+    char what[200];
+    describe(engine, first, what, sizeof what);
+    engine->failed = true;
+    error_set(engine->err, ERROR_INPUT,
+              "device %d, pass %u (micro-batch %u), task %d ('%s') never begins: it waits for %s; %u further "
+              "streams wait, too",
+              device->source->rank, actor->pass, device->order->passes[actor->pass].microbatch[step->second],
+              step->place, engine->system->labels[step->label].name, what, others);
+}
+
+static void engine_unreceived(struct engine *engine)
+{
+    for (int i = 0; i < engine->system->channel_count && !engine->failed; i++) {
+        const struct channel *channel = &engine->channels[i];
+        if (channel->count == 0)
+            continue;
+        engine->failed = true;
+        error_set(engine->err, ERROR_INPUT,
+                  "device %d sends a message of micro-batch %u that is never received", sender_of(engine, i),
+                  channel->ring[channel->first].microbatch);
+    }
+}
+
+/* Memory of a device over time. At a moment, all that is freed is freed before anything is taken, so that memory is a
+ * function of time, whatever the order in which changes become known; its peak is that of the moments' ends. The changes
+ * of one stream come in order. Those of several are kept until none of the streams can make an earlier one. */
+
+static const char *const names[MEMORY_KINDS] = {"parameters", "gradients", "optimizer state", "activations",
+                                                "working memory"};
+
+static bool earlier(const void *a, const void *b, const void *context)
+{
+    (void)context;
+    return ((const struct change *)a)->time < ((const struct change *)b)->time;
+}
+
+static void engine_memory_begin(struct device *device)
+{
+    struct memory_track *track = &device->memory;
+    track->patience = 32;
+    for (int i = 0; i < MEMORY_KINDS; i++) {
+        track->now[i] = device->source->memory[i];
+        track->total += track->now[i];
+        device->figures->peak_of[i] = track->now[i];
+    }
+    device->figures->peak = track->total;
+}
+
+/* A moment is over. */
+static void settle(struct engine *engine, struct device *device)
+{
+    struct memory_track *track = &device->memory;
+    struct engine_figures *figures = device->figures;
+    for (int i = 0; i < MEMORY_KINDS; i++) {
+        if (track->now[i] < 0 && !engine->failed) {
+            engine->failed = true;
+            error_set(engine->err, ERROR_INPUT,
+                      "device %d: at %.9g s, %lld bytes of %s are freed that it does not have",
+                      device->source->rank, track->time, -(long long)track->now[i], names[i]);
+        }
+    }
+    if (track->total > figures->peak) {
+        figures->peak = track->total;
+        figures->peak_time = track->time;
+        for (int i = 0; i < MEMORY_KINDS; i++)
+            figures->peak_of[i] = track->now[i];
+    }
+    if (engine->sink == NULL || engine->sink->memory == NULL || engine->failed)
+        return;
+    struct timeline_memory memory = {.device = device->source->rank,
+                                     .time = track->time,
+                                     .parameters = (double)track->now[MEMORY_PARAMETERS],
+                                     .gradients = (double)track->now[MEMORY_GRADIENTS],
+                                     .optimizer = (double)track->now[MEMORY_OPTIMIZER],
+                                     .activations = (double)track->now[MEMORY_ACTIVATIONS],
+                                     .working = (double)track->now[MEMORY_WORKING]};
+    engine->failed = !engine->sink->memory(engine->sink->context, &memory, engine->err);
+}
+
+static void apply(struct engine *engine, struct device *device, const struct change *change)
+{
+    struct memory_track *track = &device->memory;
+    if (change->time > track->time) {
+        settle(engine, device);
+        track->time = change->time;
+    }
+    track->now[change->memory] += change->bytes;
+    track->total += change->bytes;
+}
+
+static void apply_until(struct engine *engine, struct device *device, double time)
+{
+    struct memory_track *track = &device->memory;
+    while (track->count > 0 && track->changes[0].time <= time) {
+        heap_pop(track->changes, track->count, sizeof *track->changes, earlier, NULL);
+        apply(engine, device, &track->changes[--track->count]);
+    }
+}
+
+void engine_memory_change(struct engine *engine, struct device *device, double time,
+                          const struct engine_change *change)
+{
+    struct memory_track *track = &device->memory;
+    struct change added = {time, change->bytes, change->memory};
+    uint8_t streams = device->order->memory_streams;
+    if ((streams & (streams - 1)) == 0) {
+        apply(engine, device, &added);
+        return;
+    }
+    if (!VECTOR_ADD(track->changes, track->count, track->capacity, added)) {
+        engine_no_memory(engine);
+        return;
+    }
+    heap_push(track->changes, track->count, sizeof *track->changes, earlier, NULL);
+    if (track->count < track->patience)
+        return;
+    double safe = INFINITY;
+    for (unsigned stream = 0; stream < ENGINE_STREAMS; stream++) {
+        if ((streams & device->unfinished) >> stream & 1)
+            safe = fmin(safe, device->actors[stream].clock);
+    }
+    apply_until(engine, device, safe);
+    track->patience = track->count < 16 ? 32 : 2 * track->count;
+}
+
+static void engine_memory_end(struct engine *engine, struct device *device)
+{
+    struct memory_track *track = &device->memory;
+    apply_until(engine, device, INFINITY);
+    settle(engine, device);
+    for (int i = MEMORY_ACTIVATIONS; i <= MEMORY_WORKING && !engine->failed; i++) {
+        int64_t left = track->now[i] - device->source->memory[i];
+        if (left == 0)
+            continue;
+        engine->failed = true;
+        error_set(engine->err, ERROR_INPUT, "device %d: %lld bytes of %s are %s", device->source->rank,
+                  (long long)(left < 0 ? -left : left), names[i],
+                  left < 0 ? "freed that were there before" : "never freed");
+    }
+}
 
 #define MAX_DEVICES (1 << 24)
 

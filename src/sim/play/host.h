@@ -42,8 +42,4 @@ double host_bytes(const struct play_model *model, int p, int place);
 /* Routes of a device after those of its messages. A copy has one only if others share the link. */
 enum host_route { HOST_COPY = 1, HOST_WRITE, HOST_LOAD, HOST_ROUTES = HOST_LOAD };
 
-/* Plays the plan with the work of its hosts, and fills in the result as play_layers does: an iteration is the mean over all
- * iterations from one save to the next. */
-bool host_play(struct play_model *model, bool keep, struct sim_result *result, struct error *err);
-
 #endif

@@ -8,7 +8,6 @@
 #include "sim/play/layout.h"
 
 int host_link_count(const struct layout *layout);
-void host_set_links(const struct layout *layout, struct engine_link *links);
 
 /* The transfers of a plan over its cluster, to which those of hosts are added. */
 struct host_joint {
@@ -23,9 +22,5 @@ struct host_joint {
     struct arena *arena;    /* for routes */
     int *device_of;         /* of each device of the fabric, while they are joined; -1: none */
 };
-
-/* Sets the routes of loading and saving, lets transfers between nodes use the links of their devices' hosts, and adds what all
- * of them use at most to `demand`. False: out of memory. */
-bool host_join(struct host_joint *joint);
 
 #endif

@@ -74,9 +74,6 @@ void layer_load_add(struct layer_load *load, const struct play_model *model,
 void layer_load_stage(struct layer_load *load, const struct play_model *model, int p, int stage,
                       enum plan_purpose purpose, enum plan_when when, int gathers, bool shown);
 
-/* Makes a task a flow like the load, at the rate that it has when it is alone; nothing if a part of the load is unknown. */
-void layer_let_flow(const struct layer_load *load, struct engine_task *task);
-
 /* Returns the number of equal blocks that two places of so many devices fall into (layout.h). */
 int layer_blocks(int a, int b);
 

@@ -66,13 +66,3 @@ void layer_load_stage(struct layer_load *load, const struct play_model *model, i
                                own->share * transfer->count * (shown ? part : 1.0 - part));
         }
 }
-
-void layer_let_flow(const struct layer_load *load, struct engine_task *task)
-{
-    double moving = load->seconds - load->latency;
-    if (load->unknown || !(load->bytes > 0.0) || !(moving > 0.0) || !(task->seconds > 0.0))
-        return;
-    task->rate = load->bytes / moving;
-    task->latency = task->seconds * (load->latency / load->seconds);
-    task->bytes = task->rate * (task->seconds - task->latency);
-}

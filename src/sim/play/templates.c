@@ -15,6 +15,7 @@
  *
  * Layers are numbered from the end of a pass, so that the last one always sets the same mark, 0. The gather of layer j waits
  * for the kernels of layer j + prefetch + 1; of the pass before, where this one has not as many. */
+#include "sim/play/layers.h"
 #include "sim/play/writer.h"
 
 #include <math.h>
@@ -40,6 +41,17 @@ void writer_wait(struct engine_task *task, int mark)
             task->waits[i] = (uint16_t)mark;
             return;
         }
+}
+
+/* Makes a task a flow like the load, at the rate that it has when it is alone; nothing if a part of the load is unknown. */
+static void layer_let_flow(const struct layer_load *load, struct engine_task *task)
+{
+    double moving = load->seconds - load->latency;
+    if (load->unknown || !(load->bytes > 0.0) || !(moving > 0.0) || !(task->seconds > 0.0))
+        return;
+    task->rate = load->bytes / moving;
+    task->latency = task->seconds * (load->latency / load->seconds);
+    task->bytes = task->rate * (task->seconds - task->latency);
 }
 
 void writer_let_flow(struct engine_task *task, int group, const struct layer_load *load)

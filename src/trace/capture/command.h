@@ -23,9 +23,6 @@ bool capture_command_start(struct capture_command *command, char *const *words, 
 /* Releases it; fails if the command cannot be executed. */
 bool capture_command_go(struct capture_command *command, const char *name, struct error *err);
 
-/* Returns true if it has ended; does not wait. */
-bool capture_command_ended(struct capture_command *command);
-
 /* Kills a command that was not released, and waits for it. */
 void capture_command_drop(struct capture_command *command);
 

@@ -1,5 +1,4 @@
 #include "trace/capture/files.h"
-
 #include "core/random.h"
 #include "core/vector.h"
 
@@ -153,32 +152,6 @@ void capture_files_know(struct capture_files *files, const char *path)
         .mode = info.st_mode,
     };
     capture_files_open(files, &open, path);
-}
-
-void capture_files_scan(struct capture_files *files, int pid)
-{
-    char name[64], line[CAPTURE_MAX_PATH];
-    snprintf(name, sizeof name, "/proc/%d/fd", pid);
-    DIR *folder = opendir(name);
-    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
-        ssize_t length = readlinkat(dirfd(folder), entry->d_name, line, sizeof line - 1);
-        if (length <= 0)
-            continue;
-        line[length] = '\0';
-        capture_files_know(files, line);
-    }
-    if (folder)
-        closedir(folder);
-    snprintf(name, sizeof name, "/proc/%d/maps", pid);
-    FILE *maps = fopen(name, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        const char *path = strchr(line, '/');
-        line[strcspn(line, "\n")] = '\0';
-        if (path)
-            capture_files_know(files, path);
-    }
-    if (maps)
-        fclose(maps);
 }
 
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open)

@@ -38,9 +38,6 @@ int64_t capture_files_open(struct capture_files *files, const struct capture_ope
 /* Returns the id of a descriptor's file; looks up unknown ones in /proc. */
 int64_t capture_files_find(struct capture_files *files, const struct capture_open *open);
 
-/* Registers the open and mapped files of a running process. */
-void capture_files_scan(struct capture_files *files, int pid);
-
 /* Registers a file by its path, using stat. */
 void capture_files_know(struct capture_files *files, const char *path);
 

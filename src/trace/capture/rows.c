@@ -1,12 +1,14 @@
 #include "trace/capture/rows.h"
-
 #include "core/vector.h"
+#include "trace/capture/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer,
@@ -173,6 +175,33 @@ void capture_rows_command(struct capture_rows *rows, int pid, const char *progra
 void capture_rows_started(struct capture_rows *rows, int64_t now)
 {
     rows->started = (uint64_t)now;
+}
+
+/* Registers the open and mapped files of a running process. */
+static void capture_files_scan(struct capture_files *files, int pid)
+{
+    char name[64], line[CAPTURE_MAX_PATH];
+    snprintf(name, sizeof name, "/proc/%d/fd", pid);
+    DIR *folder = opendir(name);
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+        ssize_t length = readlinkat(dirfd(folder), entry->d_name, line, sizeof line - 1);
+        if (length <= 0)
+            continue;
+        line[length] = '\0';
+        capture_files_know(files, line);
+    }
+    if (folder)
+        closedir(folder);
+    snprintf(name, sizeof name, "/proc/%d/maps", pid);
+    FILE *maps = fopen(name, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        const char *path = strchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (path)
+            capture_files_know(files, path);
+    }
+    if (maps)
+        fclose(maps);
 }
 
 void capture_rows_process(struct capture_rows *rows, int pid)

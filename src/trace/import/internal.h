@@ -64,10 +64,6 @@ extern const struct import_format import_bio, import_read, import_write, import_
     import_pids, import_objects, import_strace, import_blkparse, import_processed_series,
     import_processed_phases;
 
-/* Returns the format of a file of calls in the processed layout, given by its name; NULL: another
- * file. */
-const struct import_format *import_processed_calls(const char *file);
-
 /* Returns the format that the beginning of a file shows; NULL: unknown. */
 const struct import_format *import_detect(const char *file, const char *start, size_t length);
 

@@ -55,9 +55,6 @@ bool steps_begin_block(struct steps_file *file, struct error *err);
 
 /* The readers. Each reads a whole file. */
 bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struct error *err);
-bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err);
-/* beside: it is a file, whose neighbours may hold more. */
-bool steps_read_output(struct steps_file *file, const struct doc *doc, bool beside, struct error *err);
 
 /* Takes an object of MLLOG, {"key": …, "value": …, "metadata": …}, whose text is changed; *taken tells if it
  * is one. */
