@@ -38,6 +38,7 @@ struct made {
 
 static void make(struct made *made)
 {
+    static const char *causes[] = {"send", "gradients"};
     memset(made, 0, sizeof *made);
     plan_init(&made->plan);
     made->types[0] = (struct plan_device_type){.name = "small", .nodes.memory = INT64_C(16) << 30};
@@ -45,7 +46,6 @@ static void make(struct made *made)
     made->plan.model = "m-1";
     made->plan.types = made->types;
     made->plan.type_count = 2;
-    made->plan.expected = 12;
     made->devices[0] = (struct sim_device){.place = 0, .type = 0, .members = 3, .begin = 0.5, .end = 9.5};
     made->devices[1] =
         (struct sim_device){.pipeline = 2, .place = 4, .type = 1, .members = 5, .begin = 1, .end = 9};
@@ -76,9 +76,11 @@ static void make(struct made *made)
                                            .bytes = 2e9,
                                            .share = 0.25,
                                            .full = LINKS - i,
-                                           .causes = 1u << SIM_SEND | 1u << SIM_GRADIENTS};
+                                           .causes = causes,
+                                           .cause_count = 2};
     made->more[0] = (struct sim_variant){"bandwidth", 0.1, 8};
-    made->result = (struct sim_result){.level = SIM_LAYERS,
+    made->result = (struct sim_result){.level = "layers",
+                                       .expected = 12,
                                        .schedule = "1f1b",
                                        .seconds = 10,
                                        .makespan = 11,
@@ -155,8 +157,8 @@ static void unknown_parts_are_not_printed(void **state)
     make(&made);
     struct sim_result *result = &made.result;
     made.plan.model = NULL;
-    made.plan.expected = NAN;
-    result->level = SIM_PASSES;
+    result->expected = NAN;
+    result->level = "passes";
     result->makespan = result->seconds;
     result->samples = result->tokens = result->utilisation = result->formula = NAN;
     result->reason_count = result->step_count = result->more_count = 0;
@@ -189,7 +191,7 @@ static void borders_of_what_is_printed(void **state)
     assert_true(printed(&made, "the simulation equals the formula"));
     made.result.formula = 10.01;
     assert_true(printed(&made, "the simulation takes 0.1 % less"));
-    made.result.formula = made.plan.expected; /* the same number is not said twice */
+    made.result.formula = made.result.expected; /* the same number is not said twice */
     assert_false(printed(&made, "expected"));
     made.types[1].nodes.memory = INT64_C(1) << 34;
     assert_false(printed(&made, "does not fit"));
@@ -373,7 +375,7 @@ static void tasks_are_those_of_the_simulation(void **state)
             if (fabs((played.makespan + tasks->other) / simulated.makespan - 1) > 1e-12)
                 fail_msg("%.12g s and %.12g s of tasks, %.12g s simulated", played.makespan, tasks->other,
                          simulated.makespan);
-            assert_int_equal(simulated.level, SIM_LAYERS);
+            assert_string_equal(simulated.level, "layers");
             assert_string_equal(tasks->schedule, simulated.schedule);
             assert_int_equal(tasks->iterations, 1);
             assert_int_equal(tasks->system->device_count, 16);
