@@ -172,6 +172,101 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     cluster_release(&cluster);
 }
 
+/* Groups join where nothing tells them apart, at the place of the first; each number that differs keeps them apart. */
+static void alike_groups_are_joined(void **state)
+{
+#define GPUS(device, speed, nodes, each, memory, bandwidth, latency)                                         \
+    "device: " device ", speed: " speed ", nodes: " nodes ", devices_per_node: " each ", memory: " memory    \
+    ", intra_node: {bandwidth: " bandwidth latency "}"
+#define ONE GPUS("a100", "2", "1", "8", "32 GB", "9 GB/s", ", latency: 5 us")
+    static const char *const others[] = {
+        GPUS("v100", "2", "1", "8", "32 GB", "9 GB/s", ", latency: 5 us"),
+        GPUS("a100", "3", "1", "8", "32 GB", "9 GB/s", ", latency: 5 us"),
+        GPUS("a100", "2", "1", "4", "32 GB", "9 GB/s", ", latency: 5 us"),
+        GPUS("a100", "2", "1", "8", "33 GB", "9 GB/s", ", latency: 5 us"),
+        GPUS("a100", "2", "1", "8", "32 GB", "8 GB/s", ", latency: 5 us"),
+        GPUS("a100", "2", "1", "8", "32 GB", "9 GB/s", ", latency: 6 us"),
+        GPUS("a100", "2", "1", "8", "32 GB", "9 GB/s", ""),
+        GPUS("a100", "2", "65534", "8", "32 GB", "9 GB/s", ", latency: 5 us"),
+        GPUS("a100", "2", "65533", "8", "32 GB", "9 GB/s", ", latency: 5 us"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct cluster cluster;
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "groups:\n  - {" ONE "}\n  - {%s}\n  - {device: h100, nodes: 1, devices_per_node: 8}\n"
+                 "  - {" ONE "}\n  - {" ONE "}\n",
+                 others[i]);
+        parse(&cluster, "c.yaml", text);
+        int nodes = cluster.groups[1].nodes.count;
+        cluster_join_alike(&cluster);
+        const bool joins = nodes > 1, fits = nodes + 3 <= CLUSTER_MAX_NODES;
+        assert_int_equal(cluster.group_count, joins && fits ? 2 : 3);
+        assert_int_equal(cluster.groups[0].nodes.count, joins ? CLUSTER_MAX_NODES : 3);
+        assert_string_equal(cluster.groups[joins ? 1 : 2].device, "h100");
+        assert_int_equal(cluster.groups[cluster.group_count - 1].nodes.count, 1);
+        cluster_release(&cluster);
+    }
+}
+
+/* Keys of the file that change nothing are named, in one order. */
+static void keys_that_do_not_count_are_named(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned used;
+        const char *names;
+    } cases[] = {
+        {"groups: [{device: a100, nodes: 2, devices_per_node: 8}]\n", 0, NULL},
+        {example, 0, "inter_node, intra_node, speed, profile"},
+        {example, CLUSTER_INTER_NODE, "intra_node, speed, profile"},
+        {example, CLUSTER_INTRA_NODE, "inter_node, speed, profile"},
+        {example, CLUSTER_SPEED, "inter_node, intra_node"},
+        {example, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE | CLUSTER_SPEED, NULL},
+        {"groups: [{device: a100, nodes: 4, devices_per_node: 8}]\nnetwork: [{nodes: 2, oversubscription: "
+         "2}]\n",
+         CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE | CLUSTER_SPEED, "network"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cluster cluster;
+        struct arena arena = {0};
+        parse(&cluster, "c.yaml", cases[i].text);
+        const char *names = cluster_not_counted(&cluster, cases[i].used, &arena);
+        if (cases[i].names)
+            assert_string_equal(names, cases[i].names);
+        else
+            assert_null(names);
+        arena_release(&arena);
+        cluster_release(&cluster);
+    }
+}
+
+/* A link like one of the tables has its protocols, and another bandwidth; its name says both, and is understood again. */
+static void links_are_like_others(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    const struct cost_link *known = tables_link(NULL, "ib-200g");
+    assert_ptr_equal(cluster_link_like(NULL, "inter_node", "ib-200g", 0, &arena), known);
+    assert_null(cluster_link_like(NULL, "inter_node", "ib-1g", 5e9, &arena));
+    const struct cost_link *own = cluster_link_like(NULL, "inter_node", "ib-200g", 5e9, &arena);
+    assert_string_equal(own->name, "inter_node (like ib-200g)");
+    assert_true(own->bandwidth == 5e9 && own->latency == known->latency);
+    assert_true(cluster_link_is_own(own->name) && !cluster_link_is_own(known->name));
+    const struct cost_link *again = cluster_link_like(NULL, NULL, own->name, 6e9, &arena);
+    assert_string_equal(again->name, own->name);
+    assert_true(again->bandwidth == 6e9);
+    assert_string_equal(cluster_link_like(NULL, "intra_node", own->name, 7e9, &arena)->name,
+                        "intra_node (like ib-200g)");
+    assert_ptr_equal(cluster_link_like(NULL, NULL, own->name, 0, &arena), known);
+    const struct cost_link *same_name = cluster_link_like(NULL, NULL, "ib-200g", 8e9, &arena);
+    assert_string_equal(same_name->name, "ib-200g");
+    assert_true(same_name->bandwidth == 8e9 && known->bandwidth != 8e9);
+    arena_release(&arena);
+}
+
 /* What comes before and after the group that a case is about. */
 #define GROUP(fields) "groups:\n  - {" fields "}\n"
 
@@ -378,6 +473,9 @@ int main(void)
         cmocka_unit_test(names_may_look_like_numbers),
         cmocka_unit_test(a_file_is_read),
         cmocka_unit_test(a_resolved_group_has_devices_links_and_memory),
+        cmocka_unit_test(alike_groups_are_joined),
+        cmocka_unit_test(keys_that_do_not_count_are_named),
+        cmocka_unit_test(links_are_like_others),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error),
         cmocka_unit_test(mistakes_are_named_with_place_and_cause),
         cmocka_unit_test(too_many_groups_are_refused),
