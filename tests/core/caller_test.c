@@ -38,8 +38,9 @@ static void an_end_is_wished_by_a_flag(void **state)
     assert_true(stop_obeyed(&err));
     assert_int_equal(err.kind, ERROR_STOPPED);
     assert_string_equal(err.text, "stopped");
-    for (size_t step = 0; step <= 2 * STOP_STEPS; step++) {
-        bool looks = step == 0 || step == STOP_STEPS || step == 2 * STOP_STEPS;
+    const size_t last = (size_t)2 * STOP_STEPS;
+    for (size_t step = 0; step <= last; step++) {
+        bool looks = step == 0 || step == STOP_STEPS || step == last;
         assert_int_equal(stop_obeyed_at(step, &err), looks);
         assert_int_equal(stop_wanted_at(step), looks);
     }
