@@ -64,8 +64,7 @@ static void make(struct made *made, const char *library)
     made->layers[3].backward = (struct measured_pass){.notes = "it has two results"};
     made->layers[3].forward.time.notes = SAMPLE_LIMIT | SAMPLE_SLOWING;
     made->product = (struct measured_product){
-        .row = {.type = "fp32", .batch = 2, .m = 100, .n = 200, .k = 300, .seconds = 0.5},
-        .time = time_of(0.5)};
+        .row = {.type = "fp32", .size = {2, 100, 200, 300}, .seconds = 0.5}, .time = time_of(0.5)};
     made->measured =
         (struct measured_layers){.device = "cpu",
                                  .about = {.library = library,
