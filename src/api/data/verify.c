@@ -6,7 +6,6 @@
 #include "core/unit.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 const struct option_spec api_dataset_verify_options[] = {
     OPTION(rh_dataset_verify_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,

@@ -7,7 +7,6 @@
 #include "trace/steps/report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
 

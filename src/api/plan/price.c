@@ -11,7 +11,6 @@
 #include "evidence/validate.h"
 #include "plan/split/plan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void drop(void *read)

@@ -7,7 +7,6 @@
 #include "core/file_output.h"
 #include "core/json.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char *const objectives[] = {"pipeline", "oobleck", NULL}; /* enum plan_objective */

@@ -3,7 +3,6 @@
 #include "core/fields.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "api/trace/files.h"
 
-#include "api/trace/print.h"
 #include "core/caller.h"
 
 #include <string.h>
