@@ -112,10 +112,17 @@ struct table_kind {
 
 /* Reads a file, or text (`path` is for messages and decides the syntax). On failure *table holds nothing; on
  * success the caller releases it with table_release. */
+bool table_load(struct table *table, const struct table_kind *kind, const struct table *known,
+                const char *path, struct error *err);
+bool table_parse(struct table *table, const struct table_kind *kind, const struct table *known,
+                 const char *path, const char *data, size_t length, struct error *err);
 void table_release(struct table *table);
 
 /* Returns the entry of this name or alias, or NULL. `table` may be NULL, or zero. */
 void *table_find(const struct table *table, const char *name);
+
+/* Returns the nearest name in either table, or an alias that is nearer; NULL: none is near. The second may be NULL. */
+const char *table_nearest(const struct table *first, const struct table *second, const char *name);
 
 /* ---- writing entries ---- */
 

@@ -165,8 +165,7 @@ bool launch_check_rounds(const struct job *job, struct error *err)
                      count, job->degrees.pipeline);
 }
 
-static bool (*const writers[LAUNCH_FORMAT_COUNT])(const struct launch_subject *of, struct text *out,
-                                                  struct error *err) = {
+static launch_writer *const writers[LAUNCH_FORMAT_COUNT] = {
     [LAUNCH_MEGATRON] = launch_write_megatron,
     [LAUNCH_DEEPSPEED] = launch_write_deepspeed,
     [LAUNCH_TORCHTITAN] = launch_write_torchtitan,

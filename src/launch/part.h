@@ -44,12 +44,10 @@ void launch_blocks(const struct launch_subject *of, const struct plan_stage *sta
 bool launch_write_subject(enum launch_format format, const struct launch_subject *of, struct text *out,
                           struct error *err);
 
-bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err);
-bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, struct error *err);
-bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err);
-bool launch_write_torchtitan_python(const struct launch_subject *of, struct text *out, struct error *err);
-bool launch_write_pipelining(const struct launch_subject *of, struct text *out, struct error *err);
-bool launch_write_oobleck(const struct launch_subject *of, struct text *out, struct error *err);
+/* The writers of one format each. */
+typedef bool launch_writer(const struct launch_subject *of, struct text *out, struct error *err);
+launch_writer launch_write_megatron, launch_write_deepspeed, launch_write_torchtitan,
+    launch_write_torchtitan_python, launch_write_pipelining, launch_write_oobleck;
 
 /* Returns the model of one of torchtitan's names and flavors ("llama3", "8B"), or NULL. */
 const char *launch_flavor_model(const char *name, const char *flavor);

@@ -75,6 +75,9 @@ int64_t plan_stage_memory(const struct plan_problem *problem, int first_layer, i
 bool plan_stage_fits(const struct plan_problem *problem, int group, int devices, int first_layer,
                      int last_layer, int from_end);
 
+/* Checks that the group's nodes can be split by halving. ERROR_INFEASIBLE if not. */
+bool plan_group_check(const struct plan_group *group, struct error *err);
+
 /* May devices be idle? Not by the reference's objective, nor where the micro-batches follow from the stages. */
 static inline bool plan_may_idle(const struct plan_problem *problem)
 {

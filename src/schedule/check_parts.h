@@ -45,5 +45,7 @@ struct action_name check_name(const struct checked *checked, size_t index);
  * text. */
 bool check_fault(const struct checked *checked, size_t index, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+bool check_fail(const struct checked *checked, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -23,4 +23,7 @@ struct schedule_shape {
     double memory; /* of each device, for activations; 0: as the schedule is defined */
 };
 
+/* Adds the passes of a shape to an empty order. ERROR_INPUT: the shape does not fit; the text says why. */
+typedef bool schedule_maker(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+
 #endif

@@ -17,6 +17,9 @@ struct trace_columns {
 /* Returns up to `max` columns over [from_ns, to_ns), from_ns < to_ns. */
 struct trace_columns trace_columns_of(int64_t from_ns, int64_t to_ns, int max);
 
+/* Columns of this width. */
+struct trace_columns trace_columns_every(int64_t from_ns, int64_t to_ns, int64_t width_ns);
+
 /* One call or request. */
 struct trace_span_of {
     int64_t start_ns, end_ns;

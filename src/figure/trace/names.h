@@ -20,6 +20,9 @@ bool figure_names_fit(size_t count, struct error *err);
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths,
                        const struct trace_shortfall *shortfalls, int count, const char *title);
 
+/* "run.db (7 events were lost)"; of a whole trace: "run.db". */
+void figure_name_add(struct text *out, const char *name, struct trace_shortfall shortfall);
+
 /* The part of a path that people call the trace by: without folders, unless another has the same. */
 const char *figure_trace_name(const char *const *paths, int count, int which);
 

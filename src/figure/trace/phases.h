@@ -29,4 +29,7 @@ void figure_bars_release(struct figure_bars *bars);
 void figure_bars_draw(struct figure_page *page, const struct figure_box *box, const struct figure_bars *bars,
                       double from, double to);
 
+/* Behind the next plot, pale. */
+void figure_bars_shade(struct figure_page *page, const struct figure_bars *bars);
+
 #endif

@@ -219,7 +219,7 @@ static const struct attribute {
     const char *name;
     enum attribute_kind kind;
     size_t which; /* the place of the field, or of the callee among the callees */
-    bool (*read_fields)(struct hlo_reader *reader, struct hlo_attributes *attributes);
+    hlo_read_fields *read_fields;
     bool (*check)(struct hlo_reader *reader);
 } known[] = {
 #define AT(field) .which = offsetof(struct hlo_attributes, field)

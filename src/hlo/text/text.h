@@ -181,12 +181,9 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
 
 /* attributes.c, window.c and groups.c */
 bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft);
-bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attributes);
-bool hlo_read_labels(struct hlo_reader *reader, struct hlo_attributes *attributes);
-bool hlo_read_padding(struct hlo_reader *reader, struct hlo_attributes *attributes);
-bool hlo_read_slice(struct hlo_reader *reader, struct hlo_attributes *attributes);
-bool hlo_read_groups(struct hlo_reader *reader, struct hlo_attributes *attributes);
-bool hlo_read_pairs(struct hlo_reader *reader, struct hlo_attributes *attributes);
+typedef bool hlo_read_fields(struct hlo_reader *reader, struct hlo_attributes *attributes);
+hlo_read_fields hlo_read_window, hlo_read_labels, hlo_read_padding, hlo_read_slice, hlo_read_groups,
+    hlo_read_pairs;
 
 /* Reads [2,4] and returns the product. */
 bool hlo_read_product(struct hlo_reader *reader, int64_t *product);

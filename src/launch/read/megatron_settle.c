@@ -393,6 +393,89 @@ static void settle_rest(struct launch_options *options)
     }
 }
 
+/* Is something off: switched off by one of its names, or, if `asked`, by none switched on? */
+static bool is_habit_off(const struct launch_options *options, const char *const *names, bool asked)
+{
+    for (; *names; names++)
+        if (launch_argument(options, *names))
+            return !launch_is_on(options, *names);
+    return asked;
+}
+
+/* Attention whose scores go through memory. "local" is Megatron-LM's own code, whose attention is fused by an option. */
+static bool is_unfused(const struct launch_options *options)
+{
+    const char *backend = launch_text(options, "attention-backend");
+    const char *code = launch_text(options, "transformer-impl");
+    static const char *const names[] = {"use-flash-attn", "use-flash-attn-v1", "use-flash-attn-v2",
+                                        "use-flash-attn-triton", "use-flash-attn-builder"};
+    bool flash = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        flash |= launch_is_on(options, names[i]);
+    if (backend && strcasecmp(backend, "auto") != 0)
+        return strcasecmp(backend, "unfused") == 0 || (strcasecmp(backend, "local") == 0 && !flash);
+    return code && strcasecmp(code, "local") == 0 && !flash;
+}
+
+/* A graph of the whole iteration, by its own word of 2026, by its scope before, or by MLPerf's names. */
+static void settle_graphs(struct launch_options *options)
+{
+    static const char *const names[] = {"cuda-graph-impl",  "CUDA_GRAPH_IMPLEMENTATION", "cuda-graph-scope",
+                                        "CUDA_GRAPH_SCOPE", "cuda-graph-modules",        "FULL_CUDA_GRAPH",
+                                        "MCORE_CUDA_GRAPH", "enable-cuda-graph"};
+    enum { SCOPES = 5 };
+    const char *kind = launch_text(options, names[0]);
+    kind = kind ? kind : launch_text(options, names[1]);
+    bool on = kind ? *kind && strcasecmp(kind, "none") != 0
+                   : launch_is_on(options, "enable-cuda-graph") || launch_is_on(options, "MCORE_CUDA_GRAPH");
+    struct launch_argument *by = NULL;
+    if (launch_is_on(options, "FULL_CUDA_GRAPH"))
+        by = launch_argument(options, "FULL_CUDA_GRAPH");
+    for (size_t i = 0; i < SCOPES; i++) {
+        struct launch_argument *scope = launch_argument(options, names[i]);
+        if (scope && scope->value && strstr(scope->value, "full_iteration") &&
+            !strstr(scope->value, "full_iteration_inference"))
+            by = scope;
+    }
+    if (!on || !by)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (launch_is_on(options, names[i]))
+            launch_argument(options, names[i])->use = LAUNCH_READ;
+    launch_set(&options->technique[TECHNIQUE_GRAPHS], by, SWITCH_ON);
+}
+
+void launch_settle_habits(struct launch_options *options)
+{
+    static const char *const gradients[] = {"overlap-grad-reduce", "model.optim.overlap_grad_sync", NULL};
+    static const char *const parameters[] = {"overlap-param-gather", "model.optim.overlap_param_sync", NULL};
+    static const char *const kernels[] = {"moe-grouped-gemm", NULL};
+    bool core = options->software && text_starts_with(options->software, "megatron-core");
+    bool asked = core && options->reader && strcmp(options->reader, "Megatron-LM") == 0;
+    struct launch_value *technique = options->technique;
+    bool whole = options->sequence_parallel.given ? !options->sequence_parallel.value : asked;
+    if (!core)
+        return;
+    settle_graphs(options);
+    if (whole && options->tensor.given && options->tensor.value > 1)
+        launch_default(&technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
+    if (!options->fsdp.given && is_habit_off(options, gradients, asked))
+        launch_default(&technique[TECHNIQUE_DATA_OVERLAP], SWITCH_OFF);
+    if (!options->fsdp.given && options->sharding.given && options->sharding.value == 1 &&
+        is_habit_off(options, parameters, asked))
+        launch_default(&technique[TECHNIQUE_GATHER_OVERLAP], SWITCH_OFF);
+    /* these products have no other type; of other types plan counts on them, too */
+    bool narrow = (options->bf16.given && options->bf16.value) ||
+                  (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
+    bool spread = options->experts.given && options->expert.given && options->expert.value > 1;
+    if (spread && asked && !launch_argument(options, "moe-token-dispatcher-type"))
+        launch_default(&technique[TECHNIQUE_DISPATCH], DISPATCH_ALLGATHER); /* its default */
+    if (options->experts.given && is_habit_off(options, kernels, asked && narrow))
+        launch_default(&technique[TECHNIQUE_EXPERT_KERNELS], SWITCH_OFF);
+    if (is_unfused(options))
+        launch_default(&technique[TECHNIQUE_ATTENTION], SWITCH_OFF);
+}
+
 bool launch_settle_megatron(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *layout = launch_argument(options, "pipeline-model-parallel-layout");

@@ -1,130 +1,16 @@
 /* Reads a launch description of any kind. */
 #include "launch/read/read.h"
+#include "launch/shell/parts.h"
+
 #include "core/file.h"
-#include "core/stop.h"
 #include "core/text.h"
 #include "devices/architecture_config.h"
-#include "launch/megatron.h"
-#include "launch/shell/parts.h"
-#include "launch/shell/shell.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* What --set gives, and what in the files asks for it: a name that nothing asks for is told. */
-
-#define MAX_NAMES 4000 /* that a suggestion is chosen from */
-
-/* ---- names ---- */
-
-static bool has(const struct launch_names *names, const char *name, size_t length)
-{
-    for (int i = 0; i < names->count; i++)
-        if (strncmp(names->items[i], name, length) == 0 && !names->items[i][length])
-            return true;
-    return false;
-}
-
-static void add(struct launch_options *options, struct launch_names *names, const char *name, size_t length)
-{
-    if (names->count >= MAX_NAMES || has(names, name, length))
-        return;
-    const char **items =
-        arena_grow(&options->arena, names->items, names->count, &names->room, sizeof *names->items);
-    const char *copy = arena_copy(&options->arena, name, length);
-    if (!items || !copy) {
-        options->no_memory = true;
-        return;
-    }
-    names->items = items;
-    items[names->count++] = copy;
-}
-
-void launch_ask(struct launch_options *options, const char *name)
-{
-    add(options, &options->asked, name, strlen(name));
-}
-
-/* ---- what asks ---- */
-
-static void launch_ask_shell(struct launch_options *options, const struct shell *shell)
-{
-    for (int i = 0; i < shell->variable_count && !stop_wanted(); i++) {
-        const struct shell_variable *variable = &shell->variables[i];
-        if (!variable->is_given || variable->is_asked)
-            add(options, variable->is_given ? &options->asked : &options->names, variable->name,
-                strlen(variable->name));
-    }
-    for (int i = 0; i < shell->unknown_count; i++)
-        if (shell->unknowns[i].name)
-            add(options, &options->names, shell->unknowns[i].name, strlen(shell->unknowns[i].name));
-    for (int i = 0; i < shell->skipped.count; i++)
-        add(options, &options->names, shell->skipped.items[i].text, strlen(shell->skipped.items[i].text));
-}
-
-static const char *below_model(const char *name)
-{
-    return text_starts_with(name, "model.") ? name + strlen("model.") : name;
-}
-
-void launch_ask_settings(struct launch_options *options, int first)
-{
-    for (const char *const *given = options->given; given && *given; given++) {
-        size_t length = strcspn(*given, "=");
-        char *name = arena_copy(&options->arena, *given, length);
-        for (int i = first; name && i < options->argument_count; i++)
-            if (launch_same_name(below_model(options->arguments[i].name), below_model(name))) {
-                launch_ask(options, name);
-                break;
-            }
-        options->no_memory |= !name;
-    }
-}
-
-/* ---- what nothing asks for ---- */
-
-static bool is_asked(const struct launch_options *options, const char *name, size_t length)
-{
-    for (int i = 0; i < options->argument_count; i++)
-        if (strcmp(options->arguments[i].path, "--set") == 0 &&
-            strncmp(options->arguments[i].name, name, length) == 0 && !options->arguments[i].name[length])
-            return true;
-    return has(&options->asked, name, length);
-}
-
-/* Returns the name that may have been meant: a variable of a script, or a setting. */
-static const char *meant(struct launch_options *options, const char *name)
-{
-    size_t count = 0, room = (size_t)options->names.count + (size_t)options->argument_count;
-    const char **names = ARENA_ARRAY(&options->arena, room + 1, const char *);
-    options->no_memory |= !names;
-    for (int i = 0; names && i < options->names.count; i++)
-        names[count++] = options->names.items[i];
-    for (int i = 0; names && i < options->argument_count; i++)
-        names[count++] = options->arguments[i].name + strspn(options->arguments[i].name, "-");
-    return names ? text_nearest(name, names, count) : NULL;
-}
-
-void launch_unasked(struct launch_options *options, struct launch_names *found)
-{
-    for (const char *const *given = options->given; given && *given; given++) {
-        size_t length = strcspn(*given, "=");
-        char *name = arena_copy(&options->arena, *given, length);
-        struct text_hint hint;
-        if (!name || is_asked(options, name, length)) {
-            options->no_memory |= !name;
-            continue;
-        }
-        const char *said = arena_format(&options->arena, "--set %s: not used by any file%s", *given,
-                                        text_suggest(&hint, meant(options, name), ""));
-        if (said)
-            add(options, found, said, strlen(said));
-        options->no_memory |= !said;
-    }
-}
 
 /* The first that knows a file reads it; Megatron-LM's takes any script. */
 static const struct launch_reader *const readers[] = {
@@ -386,90 +272,6 @@ void launch_options_release(struct launch_options *options)
 {
     arena_release(&options->arena);
     *options = (struct launch_options){0};
-}
-
-/* Is something off: switched off by one of its names, or, if `asked`, by none switched on? */
-static bool is_habit_off(const struct launch_options *options, const char *const *names, bool asked)
-{
-    for (; *names; names++)
-        if (launch_argument(options, *names))
-            return !launch_is_on(options, *names);
-    return asked;
-}
-
-/* Attention whose scores go through memory. "local" is Megatron-LM's own code, whose attention is fused by an option. */
-static bool is_unfused(const struct launch_options *options)
-{
-    const char *backend = launch_text(options, "attention-backend");
-    const char *code = launch_text(options, "transformer-impl");
-    static const char *const names[] = {"use-flash-attn", "use-flash-attn-v1", "use-flash-attn-v2",
-                                        "use-flash-attn-triton", "use-flash-attn-builder"};
-    bool flash = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        flash |= launch_is_on(options, names[i]);
-    if (backend && strcasecmp(backend, "auto") != 0)
-        return strcasecmp(backend, "unfused") == 0 || (strcasecmp(backend, "local") == 0 && !flash);
-    return code && strcasecmp(code, "local") == 0 && !flash;
-}
-
-/* A graph of the whole iteration, by its own word of 2026, by its scope before, or by MLPerf's names. */
-static void settle_graphs(struct launch_options *options)
-{
-    static const char *const names[] = {"cuda-graph-impl",  "CUDA_GRAPH_IMPLEMENTATION", "cuda-graph-scope",
-                                        "CUDA_GRAPH_SCOPE", "cuda-graph-modules",        "FULL_CUDA_GRAPH",
-                                        "MCORE_CUDA_GRAPH", "enable-cuda-graph"};
-    enum { SCOPES = 5 };
-    const char *kind = launch_text(options, names[0]);
-    kind = kind ? kind : launch_text(options, names[1]);
-    bool on = kind ? *kind && strcasecmp(kind, "none") != 0
-                   : launch_is_on(options, "enable-cuda-graph") || launch_is_on(options, "MCORE_CUDA_GRAPH");
-    struct launch_argument *by = NULL;
-    if (launch_is_on(options, "FULL_CUDA_GRAPH"))
-        by = launch_argument(options, "FULL_CUDA_GRAPH");
-    for (size_t i = 0; i < SCOPES; i++) {
-        struct launch_argument *scope = launch_argument(options, names[i]);
-        if (scope && scope->value && strstr(scope->value, "full_iteration") &&
-            !strstr(scope->value, "full_iteration_inference"))
-            by = scope;
-    }
-    if (!on || !by)
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (launch_is_on(options, names[i]))
-            launch_argument(options, names[i])->use = LAUNCH_READ;
-    launch_set(&options->technique[TECHNIQUE_GRAPHS], by, SWITCH_ON);
-}
-
-/* Sets what Megatron-LM does only where an option asks for it, and what an option of other software switches off. */
-static void launch_settle_habits(struct launch_options *options)
-{
-    static const char *const gradients[] = {"overlap-grad-reduce", "model.optim.overlap_grad_sync", NULL};
-    static const char *const parameters[] = {"overlap-param-gather", "model.optim.overlap_param_sync", NULL};
-    static const char *const kernels[] = {"moe-grouped-gemm", NULL};
-    bool core = options->software && text_starts_with(options->software, "megatron-core");
-    bool asked = core && options->reader && strcmp(options->reader, "Megatron-LM") == 0;
-    struct launch_value *technique = options->technique;
-    bool whole = options->sequence_parallel.given ? !options->sequence_parallel.value : asked;
-    if (!core)
-        return;
-    settle_graphs(options);
-    if (whole && options->tensor.given && options->tensor.value > 1)
-        launch_default(&technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
-    if (!options->fsdp.given && is_habit_off(options, gradients, asked))
-        launch_default(&technique[TECHNIQUE_DATA_OVERLAP], SWITCH_OFF);
-    if (!options->fsdp.given && options->sharding.given && options->sharding.value == 1 &&
-        is_habit_off(options, parameters, asked))
-        launch_default(&technique[TECHNIQUE_GATHER_OVERLAP], SWITCH_OFF);
-    /* these products have no other type; of other types plan counts on them, too */
-    bool narrow = (options->bf16.given && options->bf16.value) ||
-                  (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
-    bool spread = options->experts.given && options->expert.given && options->expert.value > 1;
-    if (spread && asked && !launch_argument(options, "moe-token-dispatcher-type"))
-        launch_default(&technique[TECHNIQUE_DISPATCH], DISPATCH_ALLGATHER); /* its default */
-    if (options->experts.given && is_habit_off(options, kernels, asked && narrow))
-        launch_default(&technique[TECHNIQUE_EXPERT_KERNELS], SWITCH_OFF);
-    if (is_unfused(options))
-        launch_default(&technique[TECHNIQUE_ATTENTION], SWITCH_OFF);
 }
 
 void launch_complete(struct launch_options *options)

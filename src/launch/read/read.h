@@ -146,6 +146,7 @@ bool launch_pattern(const char *list, struct text *blocks);
 /* Notes that something asks for this name. The second: for the variables of a script that its text names; the third: for
  * settings of files that are no scripts, those of the arguments from `first` on. */
 void launch_ask(struct launch_options *options, const char *name);
+void launch_ask_shell(struct launch_options *options, const struct shell *shell);
 void launch_ask_settings(struct launch_options *options, int first);
 
 /* ---- arguments ---- */
@@ -163,6 +164,7 @@ bool launch_add_doc(struct launch_options *options, const struct doc *doc, const
  * stay. `given`: NAME=VALUE of variables; `whole`: what names may begin with that the arguments' names lack, or NULL.
  * False: out of memory. The second does so for one text, and returns it; NULL: out of memory. */
 bool launch_resolve(struct launch_options *options, const char *const *given, const char *whole, int first);
+const char *launch_resolve_text(struct launch_options *options, const char *const *given, const char *text);
 
 /* Of arguments that several files of one description have, the last counts: those from `first` to `own` that are there
  * again become idle. */
@@ -256,6 +258,9 @@ bool launch_refuse_rollouts(struct launch_options *options, const char *path, co
 bool launch_judge_program(struct launch_options *options, const char *path, const char *script,
                           struct error *err);
 void launch_settle_deepspeed(struct launch_options *options);
+
+/* Sets what Megatron-LM does only where an option asks for it, and what an option of other software switches off. */
+void launch_settle_habits(struct launch_options *options);
 
 /* Reads what Megatron's names say together: recomputation, sharding, layers of experts, precision. */
 bool launch_settle_megatron(struct launch_options *options, struct error *err);

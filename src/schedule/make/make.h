@@ -7,35 +7,23 @@
 
 #include "schedule/shape.h"
 
-bool maker_gpipe(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_gpipe;
 
 /* alternate.c */
-bool maker_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_eager_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_interleaved(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_pipedream(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_2bw(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_zb_h1(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_zb_h2(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_interleaved_zb(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_1f1b, maker_eager_1f1b, maker_interleaved, maker_pipedream, maker_2bw, maker_zb_h1,
+    maker_zb_h2, maker_interleaved_zb;
 
-bool maker_chimera(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_chimera;
 
 /* dualpipe.c */
-bool maker_dualpipe(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_dualpipev(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_dualpipe, maker_dualpipev;
 
 /* vshape.c */
-bool maker_zb_v(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_v_half(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_v_min(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_zb_v, maker_v_half, maker_v_min;
 
-bool maker_hanayo(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_hanayo;
 
 /* ../best.c: searched, with the makespan as objective */
-bool maker_zb_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_zb_2p(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_v_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
-bool maker_best(const struct schedule_shape *shape, struct pass_order *order, struct error *err);
+schedule_maker maker_zb_1p, maker_zb_2p, maker_v_1p, maker_best;
 
 #endif
