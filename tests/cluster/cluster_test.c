@@ -172,6 +172,22 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     cluster_release(&cluster);
 }
 
+/* The lowest switches may join any number of nodes; as many levels as there may be are read. */
+static void levels_of_switches_have_a_limit(void **state)
+{
+    struct cluster cluster;
+    char text[1000] = "groups: [{device: a100, nodes: 60000, devices_per_node: 8}]\nnetwork:\n";
+    (void)state;
+    for (int level = 0, nodes = 3; level < CLUSTER_MAX_LEVELS; level++, nodes *= 2) {
+        size_t end = strlen(text);
+        snprintf(text + end, sizeof text - end, "  - {nodes: %d, oversubscription: 2}\n", nodes);
+    }
+    parse(&cluster, "c.yaml", text);
+    assert_int_equal(cluster.network->level_count, CLUSTER_MAX_LEVELS);
+    assert_int_equal(cluster.network->levels[0].nodes, 3);
+    cluster_release(&cluster);
+}
+
 /* Groups join where nothing tells them apart, at the place of the first; each number that differs keeps them apart. */
 static void alike_groups_are_joined(void **state)
 {
@@ -473,6 +489,7 @@ int main(void)
         cmocka_unit_test(names_may_look_like_numbers),
         cmocka_unit_test(a_file_is_read),
         cmocka_unit_test(a_resolved_group_has_devices_links_and_memory),
+        cmocka_unit_test(levels_of_switches_have_a_limit),
         cmocka_unit_test(alike_groups_are_joined),
         cmocka_unit_test(keys_that_do_not_count_are_named),
         cmocka_unit_test(links_are_like_others),
