@@ -40,9 +40,6 @@ struct elastic_shape *elastic_add_shape(struct elastic_maker *maker, const struc
  * else the fewest that fill whole nodes, else all. */
 int elastic_copies_together(const struct elastic_maker *maker, const struct plan_pipeline *pipeline);
 
-/* Returns whether each stage of the pipeline has whole nodes of its own. */
-bool elastic_is_pure(const struct elastic_maker *maker, const struct plan_pipeline *pipeline, int copies);
-
 /* Adds the hybrids with fewer replicas than the plan's: the fastest for every smaller number of nodes. */
 bool elastic_add_hybrids(struct elastic_maker *maker, const struct plan_pipeline *pipeline,
                          const struct elastic_line *line, struct error *err);

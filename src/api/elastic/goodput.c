@@ -1,5 +1,4 @@
 #include "api/elastic/goodput.h"
-
 #include "core/fields.h"
 #include "core/file_output.h"
 #include "core/progress.h"
@@ -9,10 +8,255 @@
 #include "figure/elastic.h"
 #include "figure/gnuplot.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void complete_row(const struct goodput_rows *answer, struct goodput_row *row)
+{
+    const struct elastic_costs *costs = &row->variant.setup.costs;
+    const struct failure_model *model = &answer->model;
+    double restart = costs->detect + costs->restart + costs->load;
+    row->spares = row->variant.policy->fixed ? row->variant.setup.spares : INT64_MIN;
+    if (!answer->drawn || model->repair > 0 || model->batch > 1 || model->life != FAILURE_EXPONENTIAL ||
+        row->variant.policy != elastic_policy_named("restart") || row->variant.setup.spares > 0 ||
+        row->variant.setup.need > 0 || !isfinite(costs->interval))
+        return;
+    row->closed.ettr = failure_expected_ettr(model->nodes, model->rate, restart, costs->interval,
+                                             costs->save_block, &row->closed.holds);
+    row->closed.exact =
+        failure_exact_ettr(model->nodes, model->rate, restart, costs->interval, costs->save_block);
+    row->expected = &row->closed;
+}
+
+/* Sets all that follows from the others. */
+static void goodput_complete(struct goodput_rows *answer)
+{
+    double rate = answer->drawn ? answer->model.rate : NAN;
+    for (int i = 0; i < answer->count; i++)
+        complete_row(answer, &answer->rows[i]);
+    answer->per_1000_days = rate * 1000 * SECONDS_PER_DAY;
+    answer->mttf = answer->drawn ? failure_mttf(answer->rates.nodes, rate) : NAN;
+    answer->repair = answer->drawn ? answer->model.repair : NAN;
+    answer->trace = answer->given->failures;
+    answer->source = answer->fact ? answer->fact->source : NULL;
+    answer->horizon = answer->rows[0].goodput.horizon;
+    answer->seeds = answer->rows[0].goodput.seeds;
+}
+
+/* ---- text ---- */
+
+/* "154 days", "13.9 h", "20 min" */
+static const char *long_time(char text[32], double seconds)
+{
+    bool days = seconds >= 2 * SECONDS_PER_DAY, hours = seconds >= 3600;
+    snprintf(text, 32, "%.3g %s",
+             seconds / (days    ? SECONDS_PER_DAY
+                        : hours ? 3600
+                                : 60),
+             days    ? "days"
+             : hours ? "h"
+                     : "min");
+    return text;
+}
+
+static void print_head(const struct goodput_rows *answer, struct text *out)
+{
+    const struct failure_model *model = &answer->model;
+    double losses = answer->rows[0].goodput.losses;
+    char each[32], any[32], back[32];
+    if (answer->drawn && model->rate > 0) {
+        text_format(out, "%d nodes, each fails every %s; ", answer->rates.nodes,
+                    long_time(each, 1 / model->rate));
+        if (model->repair > 0)
+            text_format(out, "repaired in %s\n", long_time(back, model->repair));
+        else
+            text_add(out, "replaced at once\n");
+        text_format(out, "a node of the job fails every %s on average\n", long_time(any, answer->mttf));
+        if (answer->fact)
+            text_format(out, "rate of %s\n  %s\n", answer->fact->title, answer->source);
+    } else if (answer->drawn) {
+        text_format(out, "%d nodes that never fail\n", answer->rates.nodes);
+    } else {
+        text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->trace);
+    }
+    text_format(out, "%.4g loss%s in %.4g days; %d run%s\n\n", losses, losses == 1 ? "" : "es",
+                answer->horizon / SECONDS_PER_DAY, answer->seeds, answer->seeds == 1 ? "" : "s");
+}
+
+static void print_expectation(const struct goodput_rows *answer, struct text *out)
+{
+    for (int i = 0; i < answer->count; i++) {
+        const struct goodput_expectation *expected = answer->rows[i].expected;
+        if (!expected)
+            continue;
+        text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, simulated %.2f %%;\n",
+                    100 * expected->ettr, 100 * answer->rows[i].goodput.mean);
+        if (expected->holds)
+            text_add(out, "its assumption of rare losses holds\n");
+        else
+            text_format(out, "its assumption of rare losses does not hold (the exact formula: %.2f %%)\n",
+                        100 * expected->exact);
+    }
+}
+
+/* A policy that mostly waits for nodes says nothing of the policy: it needs more of them than there are. */
+#define MOSTLY_WAITS 0.25
+
+static void print_waits(const struct goodput_rows *answer, struct text *out)
+{
+    const struct goodput_row *worst = NULL;
+    for (int i = 0; i < answer->count; i++)
+        if (answer->rows[i].goodput.share[ELASTIC_WAIT] >
+            (worst ? worst->goodput.share[ELASTIC_WAIT] : MOSTLY_WAITS))
+            worst = &answer->rows[i];
+    if (!worst)
+        return;
+    const struct policy_setup *setup = &worst->variant.setup;
+    int need = setup->need > 0 ? setup->need : answer->rates.nodes - setup->spares;
+    text_format(out,
+                "\n%s waits %.1f %% of the time until %d of %d nodes are available:\n"
+                "hold some back with --spares N or '--spares best', or go on with fewer, --need N\n",
+                worst->variant.policy->name, 100 * worst->goodput.share[ELASTIC_WAIT], need,
+                answer->rates.nodes);
+}
+
+static void print_notes(const struct goodput_rows *answer, struct text *out)
+{
+    struct unit_texts units = {0};
+    print_waits(answer, out);
+    if (answer->copies > 0)
+        text_format(out, "\ncopies of layers add %s on average to each reconfiguration\n",
+                    unit_text(&units, answer->copies, UNIT_TIME));
+    if (answer->exists_once)
+        text_add(out,
+                 "\nstates have a single copy, sharded over all pipelines (ZeRO): after a loss, oobleck,\n"
+                 "recycle and torchft load the last save, bamboo does so if neighbours are lost, and\n"
+                 "parcae reads its parameter server\n");
+    else if (answer->checkpoints > 0)
+        text_format(
+            out,
+            "\n%.3g %% of single losses need a checkpoint with this plan: some layers have no copy left\n",
+            100 * answer->checkpoints);
+    if (answer->mixed)
+        text_add(out, "\nspeeds assume that losses hit the device types in proportion to their nodes\n");
+}
+
+static void print_policies(const struct goodput_rows *answer, struct text *out)
+{
+    text_format(out, "%-15s %8s  %-17s %11s %6s\n", "policy", "goodput", "90 % interval", "saves every",
+                "spares");
+    for (int i = 0; i < answer->count; i++) {
+        const struct goodput_row *row = &answer->rows[i];
+        struct unit_texts units = {0};
+        char range[48] = "one run", spares[24] = "-";
+        if (row->goodput.seeds > 1)
+            snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
+        if (row->spares >= 0)
+            snprintf(spares, sizeof spares, "%" PRId64, row->spares);
+        text_format(out, "%-15s %6.2f %%  %-17s %11s %6s\n", row->variant.policy->name,
+                    100 * row->goodput.mean, range,
+                    isfinite(row->variant.setup.costs.interval)
+                        ? unit_text(&units, row->variant.setup.costs.interval, UNIT_TIME)
+                        : "never",
+                    spares);
+    }
+}
+
+static void print_causes(const struct goodput_rows *answer, struct text *out)
+{
+    text_format(out, "\n%-15s", "% of the time");
+    for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+        text_format(out, " %8s", elastic_cause_name((enum elastic_cause)cause));
+    text_add(out, "\n");
+    for (int i = 0; i < answer->count; i++) {
+        text_format(out, "%-15s", answer->rows[i].variant.policy->name);
+        for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+            text_format(out, " %8.2f", 100 * answer->rows[i].goodput.share[cause]);
+        text_add(out, "\n");
+    }
+}
+
+static void goodput_print(const struct goodput_rows *answer, struct text *out)
+{
+    print_head(answer, out);
+    print_policies(answer, out);
+    print_causes(answer, out);
+    print_expectation(answer, out);
+    print_notes(answer, out);
+}
+
+/* ---- JSON ---- */
+
+static const struct field policy_fields[] = {
+    FIELD_OUT(struct elastic_policy, "policy", name, FIELD_TEXT),
+    FIELD(struct elastic_policy, assumes, FIELD_TEXT, 0, 0),
+    FIELD(struct elastic_policy, source, FIELD_TEXT, 0, 0),
+};
+
+static const struct field expected_fields[] = {
+    FIELD_OUT(struct goodput_expectation, "value", ettr, FIELD_DOUBLE),
+    FIELD(struct goodput_expectation, holds, FIELD_FLAG, 0, 0),
+    FIELD(struct goodput_expectation, exact, FIELD_DOUBLE, 0, 0),
+};
+
+static const struct field row_fields[] = {
+    FIELD_OUT(struct goodput_row, "goodput", goodput.mean, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "low", goodput.low, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "high", goodput.high, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "save_interval", variant.setup.costs.interval, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "spares", spares, FIELD_INT64),
+    FIELD_OUT(struct goodput_row, "losses", goodput.losses, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "restarts", goodput.restarts, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "reconfigurations", goodput.changes, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "saves", goodput.saves, FIELD_DOUBLE),
+    FIELD_OPEN("shares", FIELD_MAP),
+};
+
+static const struct field row_end_fields[] = {
+    FIELD_CLOSE,
+    FIELD_PART(struct goodput_row, "expected_ettr", expected, expected_fields, FIELD_POINTER),
+};
+
+static void write_row(const struct goodput_row *row, struct json *json)
+{
+    json_open(json, NULL, '{');
+    fields_write(row->variant.policy, policy_fields, 1, json);
+    FIELDS_WRITE(row, row_fields, json);
+    for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++)
+        json_number(json, elastic_cause_name((enum elastic_cause)cause), row->goodput.share[cause]);
+    FIELDS_WRITE(row, row_end_fields, json);
+    fields_write(row->variant.policy, policy_fields + 1, 2, json);
+    json_close(json);
+}
+
+static const struct field answer_fields[] = {
+    FIELD_OUT(struct goodput_rows, "nodes", rates.nodes, FIELD_INT),
+    FIELD_OUT(struct goodput_rows, "nodes_per_pipeline", rates.stages, FIELD_INT),
+    FIELD_OUT(struct goodput_rows, "iteration_time", rates.full, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, trace, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct goodput_rows, "losses_per_1000_node_days", per_1000_days, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, mttf, FIELD_DOUBLE, 0, 0),
+    FIELD(struct goodput_rows, repair, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct goodput_rows, "copy_seconds", copies, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_rows, "checkpoint_share", checkpoints, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, source, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct goodput_rows, "seconds", horizon, FIELD_DOUBLE),
+    FIELD(struct goodput_rows, seeds, FIELD_INT, 0, 0),
+};
+
+static void goodput_write_json(const struct goodput_rows *answer, struct json *json)
+{
+    json_open_document(json, "rehearse-goodput/1");
+    FIELDS_WRITE(answer, answer_fields, json);
+    json_open(json, "policies", '[');
+    for (int i = 0; i < answer->count; i++)
+        write_row(&answer->rows[i], json);
+    json_close(json);
+    json_close(json);
+}
 
 #define MAX_GIVEN_EVENTS (1 << 22) /* of all traces of a file together */
 #define MICROBATCHES     32        /* of a pipeline, without a plan */

@@ -57,12 +57,6 @@ bool goodput_is_asked(const struct rh_elastic_request *given);
 bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
                     const struct elastic_kit *kit, struct api_report *report, struct error *err);
 
-/* Sets all that follows from the others. */
-void goodput_complete(struct goodput_rows *answer);
-
-void goodput_print(const struct goodput_rows *answer, struct text *out);
-void goodput_write_json(const struct goodput_rows *answer, struct json *json);
-
 /* A row of the table of options. */
 #define GOODPUT_FIELD(member, its_kind, its_name, ...)                                                       \
     OPTION(rh_elastic_request, member, its_kind, its_name, .topic = GOODPUT_TOPIC,                           \

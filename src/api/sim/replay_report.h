@@ -16,11 +16,4 @@ struct replay_report {
     int scale_count;
 };
 
-void replay_report_print(const struct replay_report *report, struct text *out);
-void replay_report_json(const struct replay_report *report, struct json *json);
-
-/* Draws the streams as recorded, and as they were with --what-if; the ending of `path` sets the format. */
-bool replay_draw(const struct replay_report *report, const struct figure_style *style, const char *path,
-                 struct error *err);
-
 #endif

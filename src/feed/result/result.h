@@ -20,10 +20,6 @@ bool result_dlio_summary(const struct session *session, struct json *json, struc
 bool result_dlio_epochs(const struct session *session, int accelerator, struct text *out, struct error *err);
 bool result_dlio_output(const struct session *session, int accelerator, struct text *out, struct error *err);
 
-/* Writes folder/R_timeline.pfw for each accelerator R of this rank: spans in DFTracer's format, which
- * Perfetto and `rehearse trace import` read. Accelerator 0's file has the run's phases. */
-bool result_timeline(const struct session *session, const char *folder, struct error *err);
-
 /* Writes 2026-11-21T02:42:36.904443 and `zone`; `realtime` is nanoseconds since 1970. */
 void result_time(char text[40], int64_t realtime, const char *zone);
 

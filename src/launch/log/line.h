@@ -12,15 +12,6 @@ struct log_line {
     size_t length;
 };
 
-/* Reads the line at *at, which then is the begin of the next one. False: there is none. */
-bool log_line_next(struct log_line *line, const char **at, const char *end);
-
-/* Returns the text behind `key`, or NULL. */
-const char *log_behind(const char *text, const char *key);
-
-/* Reads a number at `text`, blanks before it and thousands' commas allowed. False: there is none. "nan" and "inf" are numbers. */
-bool log_number(const char *text, double *value);
-
 /* The line of an iteration, of one software's kind. */
 struct log_found {
     const char *software;
@@ -30,9 +21,6 @@ struct log_found {
     int64_t number, batch;
     bool skipped; /* it has no time */
 };
-
-/* Looks for an iteration. False: the line is about something else. */
-bool log_find_step(const char *text, struct log_found *found);
 
 /* What a log says of its job; one is kept while the lines pass. */
 struct log_job {
@@ -47,8 +35,5 @@ struct log_job {
     bool has_vocabulary, is_whole;
     enum launch_syntax syntax;
 };
-
-/* Takes the next line. False: out of memory. */
-bool log_job_take(struct log_job *job, const struct log_line *line);
 
 #endif

@@ -22,9 +22,4 @@ bool measured_take(struct measured_layers *measured, struct measured_pass *pass,
 /* Sets a layer's bytes. */
 void measured_size(struct measured_layer *layer, const struct layer_cost *cost);
 
-/* Finds a layer's bytes, and estimates its backward pass if it has no file; a layer that has no derivative has none,
- * which its notes say. */
-bool measured_price(struct measured_layers *measured, struct measured_layer *layer,
-                    const struct layer_file *file, const struct layer_options *options, struct error *err);
-
 #endif

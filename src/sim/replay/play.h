@@ -73,7 +73,4 @@ void replay_result_forget_times(struct replay_result *result);
 bool replay_give(const struct replay *replay, const struct replay_result *result,
                  const struct timeline_sink *sink, struct error *err);
 
-/* Adds up the times of all classes on each device; private to play.c. */
-bool replay_shares_find(const struct replay *replay, struct replay_result *result, struct error *err);
-
 #endif

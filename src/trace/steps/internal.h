@@ -43,9 +43,6 @@ bool steps_malformed(struct steps_file *file, const char *what);
 /* Returns the event of this name, which is added if there is room; else STEPS_MAX_EVENTS. */
 int steps_event_of(struct steps *steps, const char *name, size_t length);
 
-/* Returns the known event of this name (or alias), -1 for others; "eval_" is not removed. */
-int steps_known_event(const char *name, size_t length);
-
 bool steps_add(struct steps_file *file, enum steps_source source, int event, double seconds,
                struct error *err);
 
