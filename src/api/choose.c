@@ -16,8 +16,8 @@ void cost_chosen_release(struct cost_chosen *chosen)
         table_release(&chosen->tables[i]);
 }
 
-/* Names of models have dots, too ("opt-1.3b"): a file of another ending needs a slash. "org/name" is a checkpoint's unless
- * there is such a file. */
+/* Names of models have dots, too ("opt-1.3b"): a file of another ending needs a slash. "org/name" is a checkpoint's
+ * unless there is such a file. */
 static bool is_model_file(const char *name)
 {
     enum file_kind kind;

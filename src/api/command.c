@@ -125,8 +125,8 @@ static bool check_plans(const struct api_command *command, const char *request, 
                      file);
 }
 
-/* Returns the first option that says nothing without another one, which is not given; NULL: there is none. Sets `list` to what
- * it needs. */
+/* Returns the first option that says nothing without another one, which is not given; NULL: there is none. Sets `list`
+ * to what it needs. */
 static const struct option_spec *check_needs(const struct api_command *command, const char *own,
                                              const bool *given, struct text *list)
 {
@@ -199,8 +199,8 @@ static void tell_warning(void *user, const char *text)
     uselocale(ours);
 }
 
-static rh_handle *make(const struct api_command *command, const void *own, const struct api_call *call,
-                       struct error *err)
+static rh_handle *make_report(const struct api_command *command, const void *own, const struct api_call *call,
+                              struct error *err)
 {
     if (command->make)
         return command->make(own, call, err);
@@ -208,8 +208,8 @@ static rh_handle *make(const struct api_command *command, const void *own, const
     return report ? api_made(&report->base, command->answer(own, call, report, err), err) : NULL;
 }
 
-static rh_handle *run(const struct api_command *command, const void *request, const struct rh_call *call,
-                      locale_t locale, struct error *err)
+static rh_handle *run_request(const struct api_command *command, const void *request,
+                              const struct rh_call *call, locale_t locale, struct error *err)
 {
     _Alignas(max_align_t) char own[API_MAX_REQUEST];
     bool given[API_MAX_OPTIONS];
@@ -225,7 +225,7 @@ static rh_handle *run(const struct api_command *command, const void *request, co
                             .warning = how.how.warning ? tell_warning : NULL,
                             .user = &callbacks};
     struct caller *before = caller_set(&caller);
-    rh_handle *made = make(command, own, &how, err);
+    rh_handle *made = make_report(command, own, &how, err);
     caller_set(before);
     bool starved = atomic_load(&caller.starved);
     if (command->ends_in_order && !made && api_stopped(&how, &stopped))
@@ -245,7 +245,7 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
     locale_t before = text_use_plain_locale();
     rh_handle *handle = NULL;
     if (command)
-        handle = run(command, request, call, before, &err);
+        handle = run_request(command, request, call, before, &err);
     else
         error_set(&err, ERROR_USAGE,
                   "the library was built without the wing of this command (meson -Dwings=…)");

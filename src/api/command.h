@@ -2,11 +2,13 @@
  *
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
- *   2. src/api/weigh.c: its table of options, a function that writes its answer, and `const struct api_command api_weigh`;
+ *   2. src/api/weigh.c: its table of options, a function that writes its answer, and `const struct api_command
+ *      api_weigh`;
  *   3. a row in commands.c;
  *   4. src/cli/cmd_weigh.c says .asks = &api_weigh, and where the answer goes.
  *
- * A maker meets the request with all defaults filled in, checked by its table, and as large as this library knows it. */
+ * A maker meets the request with all defaults filled in, checked by its table, and as large as this library knows
+ * it. */
 #ifndef REHEARSE_API_COMMAND_H
 #define REHEARSE_API_COMMAND_H
 

@@ -14,7 +14,8 @@ void *api_new(const struct api_kind *kind, size_t size, struct error *err);
 /* Ends a maker: the handle, or NULL and an error where `made` is false or values are missing. */
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err);
 
-/* Copies a request's list, which ends with the call, for as long as the handle lives. It ends with NULL. NULL: out of memory. */
+/* Copies a request's list, which ends with the call, for as long as the handle lives. It ends with NULL. NULL: out of
+ * memory. */
 const char *const *api_keep_list(rh_handle *handle, const struct rh_list *list, struct error *err);
 
 /* Checks that a handle is of a kind. The message names the field that holds it. */

@@ -10,8 +10,8 @@
  * An empty list has the columns that its writer tells (fields_tell). Some values have a second name, without the maps
  * around them: `seconds.played` of a run is `played`, too.
  *
- * A list of whole numbers is one of numbers where some are fractions or unknown (NAN), a list of flags where some are unknown; it
- * is one of texts where any element is a text. */
+ * A list of whole numbers is one of numbers where some are fractions or unknown (NAN), a list of flags where some are
+ * unknown; it is one of texts where any element is a text. */
 #ifndef REHEARSE_API_HEARD_H
 #define REHEARSE_API_HEARD_H
 

@@ -65,7 +65,8 @@ struct option_spec {
         .name = NULL                                                                                         \
     }
 
-/* A row of a table of options: struct TYPE is the command's options struct, the rest are members of struct option_spec. */
+/* A row of a table of options: struct TYPE is the command's options struct, the rest are members of struct
+ * option_spec. */
 #define OPTION(type, member, its_kind, its_name, ...)                                                        \
     {                                                                                                        \
         .name = its_name, .field = #member, .kind = its_kind, .at = offsetof(struct type, member),           \
@@ -97,7 +98,8 @@ struct option_spec {
         .help = "threads to use; 0: one per processor; the result does not depend on it"                     \
     }
 
-/* Goes through a table, after that of a request where there is one, and leaves out rows that a command line does not have:
+/* Goes through a table, after that of a request where there is one, and leaves out rows that a command line does not
+ * have:
  *
  *     for (struct option_walk walk = option_begin(table); option_next(&walk);)
  *         use(walk.spec); */
@@ -116,10 +118,12 @@ bool option_read_request(const struct option_spec *spec, const char *value, void
 /* Returns whether a caller has set the field of a request: it is not zero. */
 bool option_is_given(const struct option_spec *spec, const void *request);
 
-/* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is asked. */
+/* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is
+ * asked. */
 bool option_complete(const struct option_spec *spec, void *request, struct error *err);
 
-/* Copies the values of the options that both tables have by the same name and kind: what two requests have in common. */
+/* Copies the values of the options that both tables have by the same name and kind: what two requests have in
+ * common. */
 void option_copy_common(void *to, const struct option_spec *to_table, const void *from,
                         const struct option_spec *from_table);
 

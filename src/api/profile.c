@@ -72,7 +72,7 @@ rh_handle *api_profile_of(struct profile *profile, struct error *err)
 
 /* ---- profile show ---- */
 
-static rh_handle *make(const void *context, const struct api_call *call, struct error *err)
+static rh_handle *make_profile(const void *context, const struct api_call *call, struct error *err)
 {
     const struct rh_profile_request *request = context;
     struct profile profile;
@@ -95,5 +95,5 @@ const struct api_command api_profile_show = {
     .name = "profile show",
     .options = api_profile_show_options,
     .size = sizeof(struct rh_profile_request),
-    .make = make,
+    .make = make_profile,
 };

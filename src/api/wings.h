@@ -1,4 +1,5 @@
-/* What belongs to a wing that is not built is nothing: a row of a table in IN_PLAN(...) is there where the wing `plan` is. */
+/* What belongs to a wing that is not built is nothing: a row of a table in IN_PLAN(...) is there where the wing `plan`
+ * is. */
 #ifndef REHEARSE_API_WINGS_H
 #define REHEARSE_API_WINGS_H
 

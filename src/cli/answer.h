@@ -7,8 +7,8 @@
 /* Takes over the library's error; returns false. */
 bool answer_error(const struct rh_error *error, struct error *err);
 
-/* Asks what a command line asks, by Ctrl-C in order where the command ends so; NULL: an error. Progress and warnings go to
- * standard error. */
+/* Asks what a command line asks, by Ctrl-C in order where the command ends so; NULL: an error. Progress and warnings go
+ * to standard error. */
 rh_handle *answer_ask(struct command_line *line, struct error *err);
 
 /* The same, without taking over the error. */

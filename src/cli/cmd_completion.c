@@ -17,7 +17,7 @@ static const struct command_example examples[] = {
     {NULL, NULL},
 };
 
-static bool run(void *context, struct error *err)
+static bool run_completion(void *context, struct error *err)
 {
     const struct completion_options *given = context;
     const char *shell = given->shells.items[0];
@@ -47,5 +47,5 @@ const struct command command_completion = {
                  .max = 1,
                  .at = offsetof(struct completion_options, shells)},
     .examples = examples,
-    .run = run,
+    .run = run_completion,
 };

@@ -122,7 +122,7 @@ static void write_one(const struct help_options *given, const struct command *co
         usage_write(command, out);
 }
 
-static bool run(void *context, struct error *err)
+static bool run_help(void *context, struct error *err)
 {
     const struct help_options *given = context;
     struct text text = {0};
@@ -157,5 +157,5 @@ const struct command command_help = {
                  .max = 3,
                  .at = offsetof(struct help_options, words)},
     .examples = examples,
-    .run = run,
+    .run = run_help,
 };

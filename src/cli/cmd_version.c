@@ -10,7 +10,7 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static bool run(void *options, struct error *err)
+static bool run_version(void *options, struct error *err)
 {
     (void)options;
     struct text text = {0};
@@ -29,5 +29,5 @@ const struct command command_version = {
     .summary = "print version, compiler and libraries",
     .description = "Prints the version of this program, its compiler and its libraries.",
     .options = options,
-    .run = run,
+    .run = run_version,
 };

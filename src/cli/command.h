@@ -1,9 +1,10 @@
 /* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
- *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below. What it asks the library for (api/command.h)
- *      says its operands and most of its options; a function of its own only does what is beside printing the answer
- *      (feed/cmd_feed.c). A command that asks nothing has an options struct of its own (cmd_completion.c);
+ *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below. What it asks the library for
+ *      (api/command.h) says its operands and most of its options; a function of its own only does what is beside
+ *      printing the answer (feed/cmd_feed.c). A command that asks nothing has an options struct of its own
+ *      (cmd_completion.c);
  *   2. declare command_weigh at the end of this file and list it in commands.c;
  *   3. list the file in src/cli/meson.build;
  *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
@@ -53,7 +54,8 @@ struct command_operands {
     size_t at;                /* of a struct rh_list in the options struct */
 };
 
-/* What the words of a command that asks the library are read into: first the request itself, whose struct it begins with. */
+/* What the words of a command that asks the library are read into: first the request itself, whose struct it begins
+ * with. */
 struct command_line {
     _Alignas(max_align_t) char request[API_MAX_REQUEST];
     const struct command *command;
@@ -104,7 +106,8 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
 const struct command_topic *command_find_topic(const struct command *command, const char *name,
                                                struct error *err);
 
-/* Goes through all options of a command: for (struct option_walk walk = command_options(command); option_next(&walk);) */
+/* Goes through all options of a command: for (struct option_walk walk = command_options(command);
+ * option_next(&walk);) */
 struct option_walk command_options(const struct command *command);
 
 /* The words that a command takes besides options. */
@@ -116,7 +119,8 @@ bool command_is_group(const char *word);
 /* Returns the bytes of the struct that the words of a command are read into. */
 size_t command_size(const struct command *command);
 
-/* Reads the words after the command into `options`, a zeroed struct of that size. Lists live in `arena`, texts in argv. *help is set when --help was asked for; the rest is then not looked at. */
+/* Reads the words after the command into `options`, a zeroed struct of that size. Lists live in `arena`, texts in argv.
+ * *help is set when --help was asked for; the rest is then not looked at. */
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err);
 

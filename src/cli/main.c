@@ -14,7 +14,7 @@ static bool is_any(const char *word, const char *one, const char *other)
     return strcmp(word, one) == 0 || strcmp(word, other) == 0;
 }
 
-static bool run(int argc, char **argv, struct error *err)
+static bool run_command(int argc, char **argv, struct error *err)
 {
     if (argc < 2)
         return error_set(err, ERROR_USAGE, "which command? see 'rehearse help'");
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     set_limits();
     clean_on_signals();
     struct error err = {.kind = ERROR_FAILED};
-    bool done = run(argc, argv, &err);
+    bool done = run_command(argc, argv, &err);
     struct error lost;
     if (!output_finish(&lost) && done) {
         err = lost;

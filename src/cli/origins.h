@@ -1,5 +1,5 @@
-/* Systems that a user may come from: `rehearse help oobleck`. docs/coming-from.md has the whole tables; tests/cli/coming_from
- * runs every line. */
+/* Systems that a user may come from: `rehearse help oobleck`. docs/coming-from.md has the whole tables;
+ * tests/cli/coming_from runs every line. */
 #ifndef REHEARSE_CLI_ORIGINS_H
 #define REHEARSE_CLI_ORIGINS_H
 

@@ -11,14 +11,15 @@
  * `text` ran out of memory while it was put together. Bytes that are not UTF-8, and control characters, are escaped. */
 bool output_text(const char *path, const struct text *text, struct error *err);
 
-/* Finds out before long work whether a file can be made of this name; devices and pipes that are there are not tried. */
+/* Finds out before long work whether a file can be made of this name; devices and pipes that are there are not
+ * tried. */
 bool output_check(const char *path, struct error *err);
 
 /* The same as output_text, and the text is released, whether or not it could be written. */
 bool output_and_release(const char *path, struct text *text, struct error *err);
 
-/* Shows how far a work is in one line of standard error that is rewritten, not in its first half second; `detail` is "" when it
- * begins, and NULL when it ends (core/caller.h). NULL where standard error is no terminal. */
+/* Shows how far a work is in one line of standard error that is rewritten, not in its first half second; `detail` is ""
+ * when it begins, and NULL when it ends (core/caller.h). NULL where standard error is no terminal. */
 typedef void output_progress(void *unused, const char *what, const char *detail);
 output_progress *output_shows_progress(void);
 

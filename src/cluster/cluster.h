@@ -7,8 +7,8 @@
  *     inter_node: {bandwidth: 25 Gb/s, latency: 15 us}
  *     network: [{nodes: 16, oversubscription: 2}]     # optional: switches above the nodes (network.h)
  *
- * See docs/cluster.md. cluster_resolve looks up in the tables what the file only names: afterwards a group has everything
- * that a planner asks of it. */
+ * See docs/cluster.md. cluster_resolve looks up in the tables what the file only names: afterwards a group has
+ * everything that a planner asks of it. */
 #ifndef REHEARSE_CLUSTER_CLUSTER_H
 #define REHEARSE_CLUSTER_CLUSTER_H
 
@@ -68,15 +68,15 @@ bool cluster_parse(struct cluster *cluster, const char *path, const char *data, 
                    struct error *err);
 
 /* Looks up every group's device type, calibration and links; where the file gives no memory or link, they are those of
- * the type and its usual link. A link that is given is one of its own, "inter_node (like ib-200g)", with that bandwidth and
- * the protocols of the usual link; its latency is left to plan/parts.h. `across`: the link between nodes instead of the file's; NULL: the file's. ERROR_INPUT for
- * an unknown type, ERROR_USAGE for an unknown `across`. */
+ * the type and its usual link. A link that is given is one of its own, "inter_node (like ib-200g)", with that bandwidth
+ * and the protocols of the usual link; its latency is left to plan/parts.h. `across`: the link between nodes instead of
+ * the file's; NULL: the file's. ERROR_INPUT for an unknown type, ERROR_USAGE for an unknown `across`. */
 bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const char *across,
                      struct error *err);
 
-/* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. It has the name
- * "KEY (like NAME)" with a `key`. Of such a name NAME is looked up, and the whole is kept. NULL: unknown name, or out of
- * memory. */
+/* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. It has the
+ * name "KEY (like NAME)" with a `key`. Of such a name NAME is looked up, and the whole is kept. NULL: unknown name, or
+ * out of memory. */
 const struct cost_link *cluster_link_like(const struct tables *tables, const char *key, const char *name,
                                           double bandwidth, struct arena *arena);
 bool cluster_link_is_own(const char *name); /* "inter_node (like ib-200g)" */
@@ -91,8 +91,8 @@ void cluster_join_alike(struct cluster *cluster);
 /* Keys of the file that a question may leave out of its times. */
 enum cluster_key { CLUSTER_INTER_NODE = 1, CLUSTER_INTRA_NODE = 2, CLUSTER_SPEED = 4 };
 
-/* Returns those that the file gives and that are not `used`, such as "inter_node, network", in the arena; simulate alone uses
- * `network`. NULL: none. */
+/* Returns those that the file gives and that are not `used`, such as "inter_node, network", in the arena; simulate
+ * alone uses `network`. NULL: none. */
 const char *cluster_not_counted(const struct cluster *cluster, unsigned used, struct arena *arena);
 
 void cluster_release(struct cluster *cluster);

@@ -47,12 +47,13 @@ void *comm_send(struct comm *comm, struct comm_group *group, int to, int tag, co
 void *comm_receive(struct comm *comm, struct comm_group *group, int from, int tag, void *bytes,
                    int64_t length);
 
-/* Frees the finished ones of `count` requests and sets them to NULL; NULLs are skipped. `states` may be NULL; else that of
- * each request, where a NULL is COMM_DONE. Returns how many are pending; -1: at least one is lost, and so are its
+/* Frees the finished ones of `count` requests and sets them to NULL; NULLs are skipped. `states` may be NULL; else that
+ * of each request, where a NULL is COMM_DONE. Returns how many are pending; -1: at least one is lost, and so are its
  * connections. */
 int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *states);
 
-/* Waits until one request has ended, as long as comm_open allows. For measurements, where microseconds count: it never sleeps. */
+/* Waits until one request has ended, as long as comm_open allows. For measurements, where microseconds count: it never
+ * sleeps. */
 bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err);
 
 /* ---- ranks that are lost while the others go on: ULFM of Open MPI 5 ---- */
@@ -63,8 +64,8 @@ bool comm_may_lose(const struct comm *comm, struct error *err);
 /* Sets the ranks that MPI knows to have failed; returns how many. */
 int comm_failed(struct comm *comm, int *ranks, int room);
 
-/* Agrees with all ranks that live that this is the end, within some seconds. Afterwards the process ends by _exit: where ranks were
- * lost, a launcher may wait for ever for those that call MPI_Finalize. */
+/* Agrees with all ranks that live that this is the end, within some seconds. Afterwards the process ends by _exit:
+ * where ranks were lost, a launcher may wait for ever for those that call MPI_Finalize. */
 void comm_agree_to_leave(struct comm *comm, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
-/* Modules: shared libraries of rehearse that are loaded when they are needed, so that the program runs without the software
- * that they are linked with. */
+/* Modules: shared libraries of rehearse that are loaded when they are needed, so that the program runs without the
+ * software that they are linked with. */
 #ifndef REHEARSE_COMM_LOAD_H
 #define REHEARSE_COMM_LOAD_H
 
@@ -12,8 +12,8 @@ struct module_place {
     int flags;            /* of dlopen */
 };
 
-/* Loads the file that the variable names; else that beside the program, else the installed one, from the program or from the
- * library that another program has loaded. NULL: *why (at most
+/* Loads the file that the variable names; else that beside the program, else the installed one, from the program or
+ * from the library that another program has loaded. NULL: *why (at most
  * `size` bytes) says why. */
 void *module_load(const struct module_place *place, char *why, size_t size);
 

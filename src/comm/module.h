@@ -42,7 +42,8 @@ struct comm_calls {
     /* Returns true if there is a message with this tag; *from gets its sender. */
     bool (*probe)(int tag, int *from);
 
-    /* Ranks that are lost without all others (ULFM). Returns why this MPI or this start of it cannot do that; NULL: it can. */
+    /* Ranks that are lost without all others (ULFM). Returns why this MPI or this start of it cannot do that; NULL: it
+     * can. */
     const char *(*cannot_lose)(void);
     /* Sets the ranks that MPI knows to have failed; returns how many. */
     int (*failed)(int *ranks, int room);

@@ -6,8 +6,8 @@
 
 #include <limits.h>
 
-/* Finds the program rehearse: this one, or for other callers of the library what REHEARSE_PROGRAM names, that of the library's
- * installation, or the one in PATH. */
+/* Finds the program rehearse: this one, or for other callers of the library what REHEARSE_PROGRAM names, that of the
+ * library's installation, or the one in PATH. */
 bool program_find(char path[PATH_MAX], struct error *err);
 
 #endif

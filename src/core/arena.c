@@ -25,7 +25,8 @@ struct arena_block {
 
 #define HEADER ((sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
 
-/* Maps a large block: its pages are freed by the hundred, so that a stop (core/stop.h) does not wait for them. NULL: out of memory. */
+/* Maps a large block: its pages are freed by the hundred, so that a stop (core/stop.h) does not wait for them. NULL:
+ * out of memory. */
 static struct arena_block *map_block(size_t bytes)
 {
     size_t size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

@@ -1,5 +1,5 @@
-/* The caller whom a thread works for: one that may want it to end early, and hears what it does meanwhile. The threads of a
- * pool work for the caller of the thread that made it. */
+/* The caller whom a thread works for: one that may want it to end early, and hears what it does meanwhile. The threads
+ * of a pool work for the caller of the thread that made it. */
 #ifndef REHEARSE_CORE_CALLER_H
 #define REHEARSE_CORE_CALLER_H
 

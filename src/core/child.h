@@ -6,8 +6,9 @@
 
 #include <sys/types.h>
 
-/* Call first in main: saves the state to restore. SIGCHLD, if it is ignored, is so no more. Closed standard files are replaced by ones that can be
- * neither read nor written, so that no file opened later takes their place and is printed into. */
+/* Call first in main: saves the state to restore. SIGCHLD, if it is ignored, is so no more. Closed standard files are
+ * replaced by ones that can be neither read nor written, so that no file opened later takes their place and is printed
+ * into. */
 void child_note_start(void);
 
 /* Returns whether main has called that: this process is rehearse's own program. */
@@ -38,8 +39,8 @@ int child_execute(char *const *words, const struct child_user *user);
  * (core/stop.h) has it killed. True: *status is waitpid's. False: errno says why the program could not be run. */
 bool child_run(char *const *words, const int files[static 3], int *status);
 
-/* Returns the signal with which processes of this program that are the children of another one end: SIGTERM, at which they leave nothing
- * half-written, or SIGKILL where they would not hear it. */
+/* Returns the signal with which processes of this program that are the children of another one end: SIGTERM, at which
+ * they leave nothing half-written, or SIGKILL where they would not hear it. */
 int child_signal_of_end(void);
 
 #endif

@@ -61,8 +61,9 @@ bool doc_load(struct doc *doc, const char *path, struct error *err);
 bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
                struct error *err);
 
-/* The same, but a key that a map has twice is no error: doc_find finds the first; NaN and Infinity, which Python writes into
- * JSON, are null; an alias of YAML is a copy of what its anchor names, and "<<" merges maps. For files of other software, whose reader looks for all faults itself. */
+/* The same, but a key that a map has twice is no error: doc_find finds the first; NaN and Infinity, which Python writes
+ * into JSON, are null; an alias of YAML is a copy of what its anchor names, and "<<" merges maps. For files of other
+ * software, whose reader looks for all faults itself. */
 bool doc_load_lax(struct doc *doc, const char *path, struct error *err);
 bool doc_parse_lax(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
                    struct error *err);

@@ -113,8 +113,8 @@ double field_get(const void *record, const struct field *field);
 /* Sets a number or a flag. */
 void field_set(void *record, const struct field *field, double value);
 
-/* Reads the field's key. Without it the record keeps its value; that is an error if the minimum is above 0 (of a text or
- * another key, too) and the record holds 0. */
+/* Reads the field's key. Without it the record keeps its value; that is an error if the minimum is above 0 (of a text
+ * or another key, too) and the record holds 0. */
 bool field_read(void *record, const struct field *field, const struct doc *doc, const struct doc_node *map,
                 struct error *err);
 

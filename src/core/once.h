@@ -22,8 +22,8 @@ struct once {
  * tries again. Any number of threads may call. */
 bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err);
 
-/* The same for a lookup without an error to return. False: the data is not there, and the caller of this thread knows that
- * memory is out (core/caller.h); without a caller, the program ends. */
+/* The same for a lookup without an error to return. False: the data is not there, and the caller of this thread knows
+ * that memory is out (core/caller.h); without a caller, the program ends. */
 bool once_needed(struct once *once, bool (*read)(struct error *err));
 
 /* The same for one of several of a kind, which read() receives; it fails for want of memory alone. */

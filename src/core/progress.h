@@ -16,7 +16,8 @@ struct progress {
 
 void progress_start(struct progress *progress, const char *what);
 
-/* The same for work of one part: how far it is, those rooms tell that do it, on the caller's own thread (progress_tell). */
+/* The same for work of one part: how far it is, those rooms tell that do it, on the caller's own thread
+ * (progress_tell). */
 void progress_start_open(struct progress *progress, const char *what);
 
 /* Tells the open progress of this thread's caller how far its work is; without one, nobody. */

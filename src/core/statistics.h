@@ -21,8 +21,8 @@ int order_int64s(const void *a, const void *b);
 int order_doubles(const void *a, const void *b);
 int order_texts(const void *a, const void *b);
 
-/* Sort as qsort and qsort_r do, keeping the order of equal items, and look for a stop (core/stop.h) where there are many.
- * False: there was one, and the items are in no order. */
+/* Sort as qsort and qsort_r do, keeping the order of equal items, and look for a stop (core/stop.h) where there are
+ * many. False: there was one, and the items are in no order. */
 bool sort_items(void *items, size_t count, size_t size, int (*compare)(const void *a, const void *b),
                 struct error *err);
 bool sort_items_with(void *items, size_t count, size_t size,
@@ -35,8 +35,8 @@ void sort_doubles(double *values, int count);
 /* Returns the quantile of sorted numbers, between the two nearest in proportion. */
 double quantile_of(const double *sorted, int count, double share);
 
-/* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks; 0 if all values of a side are
- * equal. `room`: 2 * count. */
+/* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks; 0 if all values of a side
+ * are equal. `room`: 2 * count. */
 double rank_correlation(const double *a, const double *b, int count, double *room);
 
 /* Errors as shares: 0.05 is 5 %. */

@@ -1,9 +1,9 @@
 /* A wish to end early, of the caller whom a thread works for (core/caller.h).
  *
- * A loop that may take longer than some milliseconds looks now and then: one that can fail asks stop_obeyed, a cheap one at every
- * STOP_STEPS-th of its steps (stop_obeyed_at), and a search that looks at the clock stop_is_late, as its time is over at its
- * deadline, or as soon as its caller wishes. What is then returned is thrown away. bench/bench_looks measures how
- * long no call looks. */
+ * A loop that may take longer than some milliseconds looks now and then: one that can fail asks stop_obeyed, a cheap
+ * one at every STOP_STEPS-th of its steps (stop_obeyed_at), and a search that looks at the clock stop_is_late, as its
+ * time is over at its deadline, or as soon as its caller wishes. What is then returned is thrown away.
+ * bench/bench_looks measures how long no call looks. */
 #ifndef REHEARSE_CORE_STOP_H
 #define REHEARSE_CORE_STOP_H
 
@@ -18,9 +18,10 @@
 
 bool stop_wanted(void);
 
-/* Wishes the end of all work for this caller at a time of clock_now (0: never), or at that of the work around if it is earlier.
- * Returns the time before, which is set again with stop_restore. For a search that keeps what its parts have found: what a part
- * returns when stop_wanted() is true afterwards may be incomplete, and proves nothing. Nobody's work has no deadline. */
+/* Wishes the end of all work for this caller at a time of clock_now (0: never), or at that of the work around if it is
+ * earlier. Returns the time before, which is set again with stop_restore. For a search that keeps what its parts have
+ * found: what a part returns when stop_wanted() is true afterwards may be incomplete, and proves nothing. Nobody's work
+ * has no deadline. */
 double stop_deadline(double deadline);
 void stop_restore(double before);
 

@@ -83,8 +83,9 @@ struct text_nearest text_nearest_to(const char *word)
     return nearest;
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. A bit is a letter of the word: one more or
- * one less than beside it (H. Hyyrö, A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances, 2003). */
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. A bit is a letter of the
+ * word: one more or one less than beside it (H. Hyyrö, A Bit-Vector Algorithm for Computing Levenshtein and Damerau
+ * Edit Distances, 2003). */
 static size_t distance(const struct text_nearest *nearest, const char *to)
 {
     size_t d = nearest->length, last = d - 1;

@@ -65,8 +65,9 @@ const char *text_utf8(const char *value, struct text *room);
  * `length`. */
 size_t text_printable(const char *text, size_t length, const char *kept);
 
-/* Returns a text of several lines as it can be shown: the text itself, or a copy in *room, which the caller releases, with
- * bytes that are not UTF-8 and control characters escaped. Forms with an escape of their own, such as JSON, stay as they are. */
+/* Returns a text of several lines as it can be shown: the text itself, or a copy in *room, which the caller releases,
+ * with bytes that are not UTF-8 and control characters escaped. Forms with an escape of their own, such as JSON, stay
+ * as they are. */
 const struct text *text_shown(const struct text *text, struct text *room);
 
 /* Adds the bytes, escaping those at which text_printable stops. */
@@ -94,8 +95,8 @@ static inline bool text_is_control(const char *at)
 /* strtod with a decimal point in any locale. */
 double text_number(const char *text, char **end);
 
-/* Sets *value to the whole number at the start of a text, behind which stands one of `ends` or nothing. False: there is none, or
- * one beyond int64_t; *value stays. The second: to the number that is all of a text. */
+/* Sets *value to the whole number at the start of a text, behind which stands one of `ends` or nothing. False: there is
+ * none, or one beyond int64_t; *value stays. The second: to the number that is all of a text. */
 bool text_whole(const char *text, const char *ends, int64_t *value);
 bool text_real(const char *text, double *value);
 

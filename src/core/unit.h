@@ -22,8 +22,8 @@ enum unit_kind { UNIT_BYTES, UNIT_RATE, UNIT_TIME, UNIT_COMPUTE, UNIT_COUNT, UNI
 /* Reads all of `text`; false if it is not a finite number with a unit of this kind. */
 bool unit_parse(const char *text, enum unit_kind kind, double *value);
 
-/* Reads a whole number at the start of `text`, without leading blanks or a plus; *end is the character after it. False if
- * there is none, or one beyond int64_t. */
+/* Reads a whole number at the start of `text`, without leading blanks or a plus; *end is the character after it. False
+ * if there is none, or one beyond int64_t. */
 bool unit_whole(const char *text, char **end, int64_t *value);
 
 /* Returns an example for error messages: "a size such as 16 GiB". */

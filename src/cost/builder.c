@@ -53,9 +53,9 @@ void builder_stream(struct builder *b, const char *name, double forward, double 
         builder_backward(b, (struct kernel){.kind = KERNEL_STREAM, .name = name, .bytes = backward});
 }
 
-/* Returns the bytes that a cast moves per number. Before a product it reads two and writes one, and one more transposed for
- * the backward pass (Transformer Engine's fp8 linear layer). A factor from the tensor's own maximum takes a pass before
- * that; small groups have a factor beside each, of a byte (four for 128 numbers). */
+/* Returns the bytes that a cast moves per number. Before a product it reads two and writes one, and one more transposed
+ * for the backward pass (Transformer Engine's fp8 linear layer). A factor from the tensor's own maximum takes a pass
+ * before that; small groups have a factor beside each, of a byte (four for 128 numbers). */
 static double quantize_bytes(const struct layer_split *split)
 {
     double narrow = cost_type_bytes(split->type);
@@ -99,8 +99,8 @@ static void add_dequantize(struct builder *b, const struct linear *linear)
     builder_stream(b, "dequantize", moved, moved);
 }
 
-/* Rate of products with a factor for each row, of those with one for a tensor: torchao's kernels are CUTLASS's instead of cuBLAS's, no
- * faster than products in bf16 (torchtitan, benchmarks/asyncTP_llama3_h100_2025-06_torchtitan.md). */
+/* Rate of products with a factor for each row, of those with one for a tensor: torchao's kernels are CUTLASS's instead
+ * of cuBLAS's, no faster than products in bf16 (torchtitan, benchmarks/asyncTP_llama3_h100_2025-06_torchtitan.md). */
 #define ROWWISE_RATE 0.5
 
 static double narrow_rate(const struct layer_split *split)
@@ -134,8 +134,8 @@ static int64_t adapted_width(const struct linear *linear, unsigned with)
     return width;
 }
 
-/* Adds LoRA's products beside a matrix: into the rank and out of it, and for each the gradients of its input and of its weights. They
- * are computed in 16 bits where others are narrower. */
+/* Adds LoRA's products beside a matrix: into the rank and out of it, and for each the gradients of its input and of its
+ * weights. They are computed in 16 bits where others are narrower. */
 static void add_adapter_products(struct builder *b, const struct linear *linear, unsigned with)
 {
     /* kernels of each operation have matrices of their own, where fused ones have one with one adapter */

@@ -1,5 +1,5 @@
-/* What a layer of a transformer is made of: products, passes over memory, and bytes that are kept. transformer.c says which, in the
- * order in which they run; here each becomes kernels forward and backward. */
+/* What a layer of a transformer is made of: products, passes over memory, and bytes that are kept. transformer.c says
+ * which, in the order in which they run; here each becomes kernels forward and backward. */
 #ifndef REHEARSE_COST_BUILDER_H
 #define REHEARSE_COST_BUILDER_H
 
@@ -44,8 +44,8 @@ void builder_backward(struct builder *b, struct kernel kernel);
 /* A kernel that moves so many bytes, forward and backward; none for 0. */
 void builder_stream(struct builder *b, const char *name, double forward, double backward);
 
-/* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights; casts before
- * them, and LoRA's products beside it. */
+/* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights;
+ * casts before them, and LoRA's products beside it. */
 void builder_linear(struct builder *b, struct linear linear);
 
 /* Those of `matrices`, a set of adapter_targets, that have adapters. */

@@ -1,5 +1,5 @@
-/* Measured collectives that travel with the program (data/collectives.txt, made by scripts/make-runs), and by how much they
- * differ from the formula of today (cost/collective.h). */
+/* Measured collectives that travel with the program (data/collectives.txt, made by scripts/make-runs), and by how much
+ * they differ from the formula of today (cost/collective.h). */
 #ifndef REHEARSE_COST_COLLECTIVE_KNOWN_H
 #define REHEARSE_COST_COLLECTIVE_KNOWN_H
 
@@ -26,8 +26,8 @@ struct known_collectives {
     const struct known_collective *rows;
 };
 
-/* Returns the collectives that were measured on this link; NULL: none, or the link is none of the built-in ones. They live
- * as long as the program. */
+/* Returns the collectives that were measured on this link; NULL: none, or the link is none of the built-in ones. They
+ * live as long as the program. */
 const struct known_collectives *collectives_of(const struct cost_link *link);
 
 /* Returns the links' collectives one after another, `index` from 0; NULL behind the last. */

@@ -153,7 +153,8 @@ static bool is_in_a_node(const struct collective_group *group)
     return !group->across || group->devices_per_node >= group->devices || group->devices_per_node < 1;
 }
 
-/* What each device must send at least; where the switch reduces, that is all of the bytes of an all-reduce, and no more. */
+/* What each device must send at least; where the switch reduces, that is all of the bytes of an all-reduce, and no
+ * more. */
 static double least_seconds(enum collective_kind kind, const struct collective_group *group, double bytes)
 {
     double sent = kind == COLLECTIVE_SEND || kind == COLLECTIVE_ALL_REDUCE

@@ -137,8 +137,8 @@ struct expert_seconds expert_seconds_of(const struct expert_exchange *exchange)
     return seconds;
 }
 
-/* What the kernels of a pair wait for each other: a published profile of such pairs spans 129 ms, with 118 ms of kernels
- * beside 115 ms of exchanges (github.com/deepseek-ai/profile-data). */
+/* What the kernels of a pair wait for each other: a published profile of such pairs spans 129 ms, with 118 ms of
+ * kernels beside 115 ms of exchanges (github.com/deepseek-ai/profile-data). */
 #define PAIR_WAIT 0.1
 
 double expert_pair_seconds(double kernels, double alone, double exchange, int units)

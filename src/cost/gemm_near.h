@@ -2,8 +2,8 @@
  *
  * Libraries choose among hundreds of kernels; no formula with ten parameters follows their choice. By how much measured
  * times differ from the formula (devices/measured/products.h) is interpolated between the nearest shapes by kriging
- * (Krige 1951; simple kriging, its mean 0, an exponential covariance): the best linear estimate, which goes to the formula
- * alone where no measured shape is near. */
+ * (Krige 1951; simple kriging, its mean 0, an exponential covariance): the best linear estimate, which goes to the
+ * formula alone where no measured shape is near. */
 #ifndef REHEARSE_COST_GEMM_NEAR_H
 #define REHEARSE_COST_GEMM_NEAR_H
 
@@ -29,8 +29,8 @@ struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type
 /* What is left out when the table is asked about its own rows. */
 enum gemm_left_out { GEMM_LEAVE_ROWS, GEMM_LEAVE_SIZES };
 
-/* Computes the errors of a table's products, physics alone and with neighbours: of five folds of rows, or of rows whose n
- * or k the neighbours do not have. False: out of memory. */
+/* Computes the errors of a table's products, physics alone and with neighbours: of five folds of rows, or of rows whose
+ * n or k the neighbours do not have. False: out of memory. */
 bool gemm_near_errors(const struct products *products, enum gemm_left_out left_out,
                       struct error_score *physics, struct error_score *near);
 

@@ -6,8 +6,8 @@
 #include "devices/measured/products.h"
 
 /* Computes the errors of a table's products as if nothing of its GPU were measured: by the parameters that fit the GPU
- * that it resembles most of those with measured products of the type, by power and bandwidth per flop; *donor is that GPU. Its
- * rows are 0 if there is no other. False: out of memory. */
+ * that it resembles most of those with measured products of the type, by power and bandwidth per flop; *donor is that
+ * GPU. Its rows are 0 if there is no other. False: out of memory. */
 bool gemm_unseen_errors(const struct products *products, const char **donor, struct error_score *unseen);
 
 #endif

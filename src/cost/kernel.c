@@ -65,14 +65,17 @@ static bool has_flash3(const struct cost_device *device)
     return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
 }
 
-/* On B300 the units of the softmax's powers are twice as fast, on which attention waits (NVIDIA, "Inside NVIDIA Blackwell Ultra", 2025). */
+/* On B300 the units of the softmax's powers are twice as fast, on which attention waits (NVIDIA, "Inside NVIDIA
+ * Blackwell Ultra", 2025). */
 #define FLASH3_ULTRA 1.5
 
-/* A block of threads takes so many rows of one head, of queries forward and of keys backward, and on Blackwell two such tiles forward. */
+/* A block of threads takes so many rows of one head, of queries forward and of keys backward, and on Blackwell two such
+ * tiles forward. */
 #define FLASH3_ROWS 128.0
 
-/* Seconds of the longest tile of causal attention, against all keys. A kernel takes no less, however few its heads, and about half as
- * long again beyond its work: units wait for the last tiles. So does SimuMax's table of attention alone on B200: 4 to 128 heads. */
+/* Seconds of the longest tile of causal attention, against all keys. A kernel takes no less, however few its heads, and
+ * about half as long again beyond its work: units wait for the last tiles. So does SimuMax's table of attention alone
+ * on B200: 4 to 128 heads. */
 static double longest_tile(const struct kernel *kernel, const struct cost_device *device, double unit_rate)
 {
     bool pairs = !kernel->backward && strcmp(device->generation, "blackwell") == 0;

@@ -35,15 +35,17 @@ struct kernel {
     bool near;     /* gemm: its time leans on the nearest measured shapes (gemm_near.h) */
     enum attention_kind attention;
     double
-        rate; /* relative to the kernels of `attention`, or to single products; stream: its share of the bandwidth, 0: as calibrated */
+        /* relative to the kernels of `attention`, or to single products; stream: its share of the bandwidth, 0: as
+         * calibrated */
+        rate;
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
     double steps;      /* stream: launches that wait for one another, beside the first */
     bool rough;        /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
     double bytes;      /* read and written, each boundary tensor once; 0 for a gemm: its operands */
 };
 
-/* The time of a kernel that is modelled roughly is from this to that share of the computed one: the limits of published times of
- * cuSOLVER that data/custom-calls.yaml names. */
+/* The time of a kernel that is modelled roughly is from this to that share of the computed one: the limits of published
+ * times of cuSOLVER that data/custom-calls.yaml names. */
 #define KERNEL_ROUGH_LOW  0.2
 #define KERNEL_ROUGH_HIGH 5.0
 

@@ -160,8 +160,8 @@ static void set_groups(struct fused *fused, const struct hlo_module *module)
             fused->transfers[i].group = module->replica_count * module->partition_count;
 }
 
-/* The forward pass holds its inputs and the results of its kernels; the backward pass holds the kept values, the gradient
- * of the output and the results of its kernels, with the gradients of parameters. */
+/* The forward pass holds its inputs and the results of its kernels; the backward pass holds the kept values, the
+ * gradient of the output and the results of its kernels, with the gradients of parameters. */
 static bool finish(struct layer_maker *m)
 {
     struct layer_cost *layer = m->layer;
@@ -177,7 +177,8 @@ static bool finish(struct layer_maker *m)
     return append(m, &layer->backward, &layer->forward, 1.0);
 }
 
-static bool make(struct layer_maker *m, const struct hlo_module *forward, const struct hlo_module *backward)
+static bool make_layer(struct layer_maker *m, const struct hlo_module *forward,
+                       const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
     struct count_options count = {.rules = COUNT_REHEARSE, .custom_calls = m->options->custom_calls};
@@ -212,7 +213,7 @@ bool layer_cost(struct layer_cost *layer, const struct hlo_module *forward, cons
 {
     *layer = (struct layer_cost){0};
     struct layer_maker maker = {.layer = layer, .options = options, .err = err};
-    bool made = make(&maker, forward, backward);
+    bool made = make_layer(&maker, forward, backward);
     module_count_release(&maker.counts);
     module_count_release(&maker.backward_counts);
     if (!made)

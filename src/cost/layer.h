@@ -58,7 +58,8 @@ enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_
 struct kernel_time layer_kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                      const struct layer_options *options);
 
-/* Returns the time of a transfer, of all repeats. `near`, unless NULL, receives the measured collectives that it leans on. */
+/* Returns the time of a transfer, of all repeats. `near`, unless NULL, receives the measured collectives that it leans
+ * on. */
 double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
                            const struct layer_options *options, struct collective_near *near);
 
@@ -93,8 +94,8 @@ struct layer_profile_options {
 
 /* Makes a profile with a layer per file, named as the file without folder and ending. Files with equal text
  * are priced once. An unknown custom call is an error, as its time would be missing. On failure *profile
- * holds nothing; on success the caller releases it with profile_release. *doubts (may be NULL) is for the interval of the
- * times by COUNT_REHEARSE. */
+ * holds nothing; on success the caller releases it with profile_release. *doubts (may be NULL) is for the interval of
+ * the times by COUNT_REHEARSE. */
 bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const struct layer_file *files,
                    int file_count, const struct cost_device *const *devices, int device_count,
                    const struct layer_profile_options *options, struct parallel *pool, struct error *err);

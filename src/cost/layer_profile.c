@@ -133,8 +133,8 @@ static const char *folder(struct arena *arena, const char *path)
                  : arena_string(arena, ".");
 }
 
-/* Rounds to a quarter of a nanosecond: more digits would claim more than is known. A profile has no zeros: a pass without
- * kernels takes one launch. */
+/* Rounds to a quarter of a nanosecond: more digits would claim more than is known. A profile has no zeros: a pass
+ * without kernels takes one launch. */
 static double presentable(double seconds, const struct cost_device *device)
 {
     double rounded = nearbyint(seconds * 4e9) / 4e9;

@@ -41,7 +41,8 @@ struct layer_piece {
     double bytes;
 };
 
-/* Of matrices whose moments have a low rank: their numbers, how many fewer each moment has, and those of the projectors. */
+/* Of matrices whose moments have a low rank: their numbers, how many fewer each moment has, and those of the
+ * projectors. */
 struct layer_low {
     double numbers, fewer, projectors;
 };

@@ -27,8 +27,8 @@ struct profile_maker {
 bool profile_make_devices(const struct profile_maker *maker, const struct cost_device *const *devices,
                           int count);
 
-/* Fills in the all-reduce times of one device type: inside a node for 1 to devices_per_node devices, across 1 to `nodes`
- * nodes with one device of each. 0: none. False: out of memory. */
+/* Fills in the all-reduce times of one device type: inside a node for 1 to devices_per_node devices, across 1 to
+ * `nodes` nodes with one device of each. 0: none. False: out of memory. */
 bool profile_fill_allreduce(struct profile *profile, struct profile_device *device,
                             const struct cost_link *inside, const struct cost_link *across,
                             int devices_per_node, int nodes);

@@ -182,8 +182,8 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     builder_linear(
         b, (struct linear){names[1], copies, tokens, width, model->hidden, plain ? TARGET_DOWN : 0, 0});
     double kept = b->width * (double)copies * (double)tokens;
-    /* a frozen second matrix has no gradient that its input is for, its adapter has; those of one kernel for each operation keep as
-     * much */
+    /* a frozen second matrix has no gradient that its input is for, its adapter has; those of one kernel for each
+     * operation keep as much */
     bool frozen = b->split->frozen && !b->software->eager;
     double first =
         frozen && b->split->middle_width > 0.0 ? fmin(b->split->middle_width / b->width, 1.0) : 1.0;
@@ -206,9 +206,9 @@ static double add_dense_mlp(struct builder *b)
     return add_mlp(b, names, 1, b->tokens, width, MODULE(MLP), 0);
 }
 
-/* Router, dispatch, experts, combination. With expert parallelism each tensor parallel rank sends its share of the tokens,
- * and an expert is on one device, or split over as many as its own tensor parallel degree says, which then gather the tokens
- * that each of them was sent. Without expert parallelism experts are split like a dense MLP. */
+/* Router, dispatch, experts, combination. With expert parallelism each tensor parallel rank sends its share of the
+ * tokens, and an expert is on one device, or split over as many as its own tensor parallel degree says, which then
+ * gather the tokens that each of them was sent. Without expert parallelism experts are split like a dense MLP. */
 static double add_experts(struct builder *b)
 {
     static const char *const names[2] = {"experts in", "experts out"};
@@ -267,7 +267,8 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
     builder_finish(&b);
 }
 
-/* Returns what tensor parallel ranks exchange, of 16 bits: an all-reduce is a scatter of sums, and a gather of what may be narrow. */
+/* Returns what tensor parallel ranks exchange, of 16 bits: an all-reduce is a scatter of sums, and a gather of what may
+ * be narrow. */
 static double exchanged_width(const struct layer_split *split)
 {
     bool narrow = split->software->narrow_gathered && split->type == COST_FP8 &&
@@ -275,12 +276,12 @@ static double exchanged_width(const struct layer_split *split)
     return narrow ? 0.75 : 1.0;
 }
 
-/* A long copy's rate, of a stream's alone: a stream reaches 0.92 of an H100's bandwidth, so that a copy reaches 0.8 of it, as an
- * optimizer's step does. */
+/* A long copy's rate, of a stream's alone: a stream reaches 0.92 of an H100's bandwidth, so that a copy reaches 0.8 of
+ * it, as an optimizer's step does. */
 #define COPY_RATE 0.87
 
-/* Two gathers and two scatters each way are copied. The gradients of what was gathered are whole on each rank, three of queries, keys and
- * values and two of a gated MLP: they are added up in the copy before the scatter. */
+/* Two gathers and two scatters each way are copied. The gradients of what was gathered are whole on each rank, three of
+ * queries, keys and values and two of a gated MLP: they are added up in the copy before the scatter. */
 static void add_copies(struct builder *b, double row, bool gated)
 {
     if (b->split->degrees.tensor == 1 || !b->software->gathers_copied)
@@ -335,8 +336,8 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     if (software->eager &&
         model->rms_norm) /* of each norm: its input in fp32, and its result before trained weights */
         rows += parts * 2.0 * 4.0 * tokens * hidden;
-    /* a product that widens its frozen weights is an operation of its own, which keeps its input beside that of the adapter: of the
-     * attention's matrices and the first of the MLP (bitsandbytes' MatMul4Bit) */
+    /* a product that widens its frozen weights is an operation of its own, which keeps its input beside that of the
+     * adapter: of the attention's matrices and the first of the MLP (bitsandbytes' MatMul4Bit) */
     if (software->eager && split->frozen && split->weight_bytes > 0.0)
         rows += parts * 3.0 * row;
     double unscored = (rows + further * row) * b.share + split_kept;

@@ -35,8 +35,9 @@ static bool make_room(struct dataset_expected *expected, size_t size, struct err
 
 /* Makes the expected sample at the start of expected->bytes. Interleaved samples lie element by element in
  * one array, which is made once and kept behind it. */
-static bool make(struct dataset_expected *expected, const struct dataset_file *file,
-                 const struct dataset_index *index, int64_t sample, size_t *length, struct error *err)
+static bool make_expected(struct dataset_expected *expected, const struct dataset_file *file,
+                          const struct dataset_index *index, int64_t sample, size_t *length,
+                          struct error *err)
 {
     const struct dataset_format *format = file->layout->format;
     struct dataset_content content;
@@ -68,7 +69,7 @@ bool dataset_sample_compare(struct dataset_expected *expected, const struct data
 {
     size_t n;
     *difference = (struct dataset_difference){.sample = sample};
-    if (!make(expected, file, index, sample, &n, err))
+    if (!make_expected(expected, file, index, sample, &n, err))
         return false;
     size_t common = length < n ? length : n;
     size_t at = dataset_first_difference(expected->bytes, found, common, file->layout->format->tolerance);

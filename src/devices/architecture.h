@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A transformer: an embedding, blocks, a head. Widths are of the whole model, not of one device; numbers that are left out are 0.
- * From alibi on, facts take next to no time, but make another model where a launch does not state them. X(type, key, description,
- * minimum, maximum); the MAX_… are those of architecture.c. */
+/* A transformer: an embedding, blocks, a head. Widths are of the whole model, not of one device; numbers that are left
+ * out are 0. From alibi on, facts take next to no time, but make another model where a launch does not state them.
+ * X(type, key, description, minimum, maximum); the MAX_… are those of architecture.c. */
 #define ARCHITECTURE_MEMBERS(X)                                                                              \
     X(INT, layers, "blocks; of an encoder-decoder model: of the decoder", 1, MAX_LAYERS)                     \
     X(INT, encoder_layers, "T5; 0: none", 0, MAX_LAYERS)                                                     \

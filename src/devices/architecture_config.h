@@ -17,7 +17,8 @@ bool architecture_is_config(const struct doc *doc);
 bool architecture_of_config(struct architecture *model, const struct doc *doc, struct arena *arena,
                             struct error *err);
 
-/* Reads a file; one whose name does not say JSON, too. *is_config: false: it holds something else, and nothing was read. */
+/* Reads a file; one whose name does not say JSON, too. *is_config: false: it holds something else, and nothing was
+ * read. */
 bool architecture_load_config(struct architecture *model, const char *path, struct arena *arena,
                               bool *is_config, struct error *err);
 

@@ -37,8 +37,8 @@
     X(jitter, "share of compute time lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)          \
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
-/* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h): X(type, name, description, minimum,
- * maximum). Without a title there is none. */
+/* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h): X(type, name,
+ * description, minimum, maximum). Without a title there is none. */
 #define OWN_RUN_MEMBERS(X)                                                                                   \
     X(TEXT, title, "what ran", 1, 0)                                                                         \
     X(TEXT, device, "its type", 1, 0)                                                                        \
@@ -80,7 +80,8 @@ extern const struct calibration calibration_default;
 /* Returns the generation whose calibration replaces that of one without measured runs; NULL: none. */
 const char *calibration_nearest(const char *generation);
 
-/* Appends an entry of a calibration file. One with a run of the user's own has no parameters: it keeps the known ones. */
+/* Appends an entry of a calibration file. One with a run of the user's own has no parameters: it keeps the known
+ * ones. */
 void calibration_write(const struct calibration *calibration, struct text *out);
 
 /* Returns the list of parameters, for reading, writing and fitting. */

@@ -1,4 +1,5 @@
-/* The kinds of models that configurations of Hugging Face describe (data/config-kinds.yaml), and what only one of them has. */
+/* The kinds of models that configurations of Hugging Face describe (data/config-kinds.yaml), and what only one of them
+ * has. */
 #include "devices/config_part.h"
 
 #include "core/once.h"

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* At least 1, which splits nothing. A layer runs on tensor x context devices of each of `data` copies, whose experts are
- * `expert` sets; `pipeline` stages have other layers. */
+/* At least 1, which splits nothing. A layer runs on tensor x context devices of each of `data` copies, whose experts
+ * are `expert` sets; `pipeline` stages have other layers. */
 struct degrees {
     int tensor, context, expert, pipeline, data;
 };

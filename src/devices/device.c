@@ -90,8 +90,8 @@ static bool read_peaks(struct table_reader *r, const struct doc_node *map, struc
     return true;
 }
 
-/* The types whose parameters a type without its own takes, the nearest first: tensor cores differ less between types than
- * between generations. */
+/* The types whose parameters a type without its own takes, the nearest first: tensor cores differ less between types
+ * than between generations. */
 static const enum cost_type nearest_types[COST_TYPE_COUNT][COST_TYPE_COUNT] = {
     [COST_FP64] = {COST_FP32, COST_TF32, COST_BF16, COST_FP16},
     [COST_FP32] = {COST_TF32, COST_BF16, COST_FP16},

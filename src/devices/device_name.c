@@ -168,8 +168,8 @@ bool product_may_mean(const char *name, const char *known)
     return true;
 }
 
-/* The share of the table's memory that a name's size in GiB is at least, as some memory is reserved; in units of 1000 it
- * is at most all of it. */
+/* The share of the table's memory that a name's size in GiB is at least, as some memory is reserved; in units of 1000
+ * it is at most all of it. */
 #define MIN_SIZE 0.88
 #define MAX_SIZE 1.005
 

@@ -71,8 +71,8 @@ struct cost_link {
     /* seconds for all devices to synchronise in all-reduces that are single kernels reading their peers'
      * memory (one- and two-shot); 0: none */
     double barrier;
-    /* seconds that every step takes longer than its protocol says (negative: less), and a message of a byte then takes; of links
-     * of a cluster file, not of tables */
+    /* seconds that every step takes longer than its protocol says (negative: less), and a message of a byte then takes;
+     * of links of a cluster file, not of tables */
     double later, latency;
     bool has_latency;
 };

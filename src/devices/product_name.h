@@ -1,5 +1,5 @@
-/* Names of products as drivers, frameworks and planners write them: the product's words in order, with or without blanks,
- * and in any order the form factor, the size and the kind of memory. Words of vendors are left out. */
+/* Names of products as drivers, frameworks and planners write them: the product's words in order, with or without
+ * blanks, and in any order the form factor, the size and the kind of memory. Words of vendors are left out. */
 #ifndef REHEARSE_DEVICES_PRODUCT_NAME_H
 #define REHEARSE_DEVICES_PRODUCT_NAME_H
 

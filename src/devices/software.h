@@ -23,8 +23,8 @@ enum {
     OFFERS_LAYOUTS = 32, /* unequal chunks, any number of them per stage */
 };
 
-/* What data/software.yaml says besides words: X(type, key, description, minimum, maximum); the MAX_… are those of software.c. Bytes
- * are of a parameter where nothing else is said. */
+/* What data/software.yaml says besides words: X(type, key, description, minimum, maximum); the MAX_… are those of
+ * software.c. Bytes are of a parameter where nothing else is said. */
 #define SOFTWARE_MEMBERS(X)                                                                                  \
     X(DOUBLE, attention_forward, "rate of its forward kernel, relative to that kind's; 0: 1", 0, MAX_RATE)   \
     X(DOUBLE, attention_backward, "of the backward one", 0, MAX_RATE)                                        \
@@ -116,18 +116,21 @@ struct software {
     uint64_t techniques;               /* bit k: supports technique k of enum technique_kind */
 };
 
-/* A user's software is a file of the same form as data/software.yaml, which is part of the program: docs/software.md. */
+/* A user's software is a file of the same form as data/software.yaml, which is part of the program:
+ * docs/software.md. */
 #define SOFTWARE_MAX 64 /* of one file */
 extern const struct table_kind software_kind;
 
-/* Built-in software (devices/tables.c), in the order of lists. The last is "ideal", which is none: not counted if `real`. */
+/* Built-in software (devices/tables.c), in the order of lists. The last is "ideal", which is none: not counted if
+ * `real`. */
 int software_count(bool real);
 const struct software *software_at(int index);
 
 /* Finds built-in software by name. NULL: none. */
 const struct software *software_find(const char *name);
 
-/* Returns the name of the built-in software that it is, or that a user's own is like: whose options and rules it has. */
+/* Returns the name of the built-in software that it is, or that a user's own is like: whose options and rules it
+ * has. */
 const char *software_family(const struct software *software);
 
 /* Software as a run names it: "NeMo 24.07", "HF Trainer (DeepSpeed)". */
@@ -136,8 +139,8 @@ struct software_named {
     bool newest; /* of several generations, with neither version nor date to tell them apart: the newest */
 };
 
-/* Finds it by its name, its version and its date ("2025-06-14"); both may be empty. A date within the name or the version
- * ("24.07") counts before `date`. */
+/* Finds it by its name, its version and its date ("2025-06-14"); both may be empty. A date within the name or the
+ * version ("24.07") counts before `date`. */
 struct software_named software_named(const char *name, const char *version, const char *date);
 
 /* Families that stand for unknown software: what it does, one of them does. The last is NULL. */
@@ -148,8 +151,8 @@ static inline bool software_supports(const struct software *software, enum techn
     return software->techniques >> kind & 1;
 }
 
-/* Return whether tensor parallel ranks split norms along the sequence, and the kernel of attention: as the software does it, or as a
- * technique says. */
+/* Return whether tensor parallel ranks split norms along the sequence, and the kernel of attention: as the software
+ * does it, or as a technique says. */
 bool software_splits_norms(const struct software *software, int sequence);
 enum attention_kind software_attention(const struct software *software, int fused);
 

@@ -67,7 +67,8 @@ static const struct known {
 const char *const software_mixture[] = {"megatron-core", "torchtitan", "fsdp",
                                         "hf-trainer",    "deepspeed",  NULL};
 
-/* Reads a month, "2024-07", out of a release's number or a date: "NeMo 24.07", "main 2025-10-06". False: there is none. */
+/* Reads a month, "2024-07", out of a release's number or a date: "NeMo 24.07", "main 2025-10-06". False: there is
+ * none. */
 static bool month_in(const char *text, char month[8])
 {
     for (; *text != '\0'; text++) {

@@ -50,8 +50,8 @@ enum number_recipe {
 /* How tokens go to their experts (cost/experts.h). */
 enum dispatcher { DISPATCH_USUAL, DISPATCH_ALLTOALL, DISPATCH_DEEPEP, DISPATCH_ALLGATHER };
 
-/* The kernels of another micro-batch beside which experts exchange tokens: all but the gradients of weights, or these, too
- * (Megatron-Core's --delay-wgrad-compute). */
+/* The kernels of another micro-batch beside which experts exchange tokens: all but the gradients of weights, or these,
+ * too (Megatron-Core's --delay-wgrad-compute). */
 enum expert_overlap { OVERLAP_USUAL, OVERLAP_NONE, OVERLAP_PASSES, OVERLAP_WEIGHTS };
 
 /* Exchanges of context parallel ranks (cost/context.h), in Megatron-Core's words (--cp-comm-type). */
@@ -82,7 +82,8 @@ enum optimizer_kind {
 /* The rank where none is said: PEFT, LLaMA-Factory, axolotl and Megatron-Bridge have 8 to 32. */
 #define LORA_RANK 16
 
-/* Matrices of a block that may have adapters, a set of bits; experts, router, embedding and head never have. 0: all of these. */
+/* Matrices of a block that may have adapters, a set of bits; experts, router, embedding and head never have. 0: all of
+ * these. */
 enum adapter_targets {
     TARGET_QUERY = 1,
     TARGET_KEY = 2,
@@ -165,10 +166,12 @@ bool technique_find(const char *name, enum technique_kind *kind);
 int technique_get(const struct technique *technique, enum technique_kind kind);
 void technique_set(struct technique *technique, enum technique_kind kind, int value);
 
-/* Returns those that are a training's own, which a plan keeps: its optimizer, LoRA, and an overlap that needs buffers of the user. */
+/* Returns those that are a training's own, which a plan keeps: its optimizer, LoRA, and an overlap that needs buffers
+ * of the user. */
 struct technique technique_asked(const struct technique *technique);
 
-/* Returns a plan's techniques without those that a search chooses by itself: what was asked, formats of numbers among it. */
+/* Returns a plan's techniques without those that a search chooses by itself: what was asked, formats of numbers among
+ * it. */
 struct technique technique_given(const struct technique *technique);
 
 /* Returns whether all is as the software does it by itself. */

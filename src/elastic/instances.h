@@ -24,7 +24,8 @@ struct elastic_set {
     bool proven;
 };
 
-/* `nodes`: of each kind. ERROR_INFEASIBLE: the message says how many nodes would be needed. On success the caller releases *set. */
+/* `nodes`: of each kind. ERROR_INFEASIBLE: the message says how many nodes would be needed. On success the caller
+ * releases *set. */
 bool elastic_instances(struct elastic_set *set, const struct elastic_kit *kit, const int *nodes, int faults,
                        struct error *err);
 void elastic_set_release(struct elastic_set *set);

@@ -18,12 +18,12 @@
  * instead.
  *
  * State. A device of a stage holds parameters and optimizer states of the stage's layers, one of `ways`
- * equal shards: of the tensor parallel ranks; with experts, of all devices; and of the pipelines of a group over which states are
- * sharded (ZeRO), where there are several such groups (HSDP). Then an instance has whole groups, so that it holds everything.
- * Parameters that each pipeline of a group has (ZeRO 1 and 2) count with each shard, as each device has to get them. Where all
- * pipelines are one group, no state is left without a lost node's: its loss is answered by a checkpoint, and no instances
- * survive one. The bytes of layers 0 to b are known exactly at every cut b of every shape; nothing else
- * is copied. */
+ * equal shards: of the tensor parallel ranks; with experts, of all devices; and of the pipelines of a group over which
+ * states are sharded (ZeRO), where there are several such groups (HSDP). Then an instance has whole groups, so that it
+ * holds everything. Parameters that each pipeline of a group has (ZeRO 1 and 2) count with each shard, as each device
+ * has to get them. Where all pipelines are one group, no state is left without a lost node's: its loss is answered by a
+ * checkpoint, and no instances survive one. The bytes of layers 0 to b are known exactly at every cut b of every shape;
+ * nothing else is copied. */
 #ifndef REHEARSE_ELASTIC_KIT_H
 #define REHEARSE_ELASTIC_KIT_H
 

@@ -44,9 +44,9 @@ int elastic_copies_together(const struct elastic_maker *maker, const struct plan
 bool elastic_add_hybrids(struct elastic_maker *maker, const struct plan_pipeline *pipeline,
                          const struct elastic_line *line, struct error *err);
 
-/* Over how many devices the state of a stage's layers is split: tensor parallel ranks of the pipelines that share states
- * (elastic_shard_pipelines), or, with experts, all devices of the stage in an instance of so many copies, since ranks of one
- * copy hold different experts. */
+/* Over how many devices the state of a stage's layers is split: tensor parallel ranks of the pipelines that share
+ * states (elastic_shard_pipelines), or, with experts, all devices of the stage in an instance of so many copies, since
+ * ranks of one copy hold different experts. */
 int elastic_ways(const struct elastic_maker *maker, const struct plan_stage *stage, int copies);
 
 /* Over how many pipelines an instance shards states: those of a group, where the plan has several; else 1. */

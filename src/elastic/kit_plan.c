@@ -86,8 +86,8 @@ static bool at_stage(const struct elastic_maker *maker, const struct plan_stage 
     return error_set(err, ERROR_INPUT, "%s:%d: %s", maker->plan->path, stage->line, problem);
 }
 
-/* Over how many ranks the plan shards a stage's optimizer states; 1: not at all. Jobs on groups shard them over their own
- * pipelines. */
+/* Over how many ranks the plan shards a stage's optimizer states; 1: not at all. Jobs on groups shard them over their
+ * own pipelines. */
 static int64_t sharded_over(const struct plan *plan, const struct plan_pipeline *pipeline,
                             const struct plan_stage *stage)
 {
@@ -161,8 +161,8 @@ static bool check_pipeline(const struct elastic_maker *maker, const struct plan_
     return check_chunks(maker, pipeline, pipeline->stage_count / chunks, err);
 }
 
-/* Adds what the pipeline says about the bytes of its layers. Each tensor parallel rank has all norms and some biases, so that
- * pipelines of other degrees have slightly more of the same model: they count as the first pipeline does. */
+/* Adds what the pipeline says about the bytes of its layers. Each tensor parallel rank has all norms and some biases,
+ * so that pipelines of other degrees have slightly more of the same model: they count as the first pipeline does. */
 static bool take_cuts(struct elastic_maker *maker, const struct plan_pipeline *pipeline, struct error *err)
 {
     size_t first = maker->cut_count;

@@ -88,8 +88,8 @@ static void place_column(struct layout *layout, const struct elastic_member *mem
     layout->pure &= left_in(layout, kind) == 0;
 }
 
-/* Does the plan have one pipeline alone, each stage on devices of one node? Then its nodes are those of the instance, as stages
- * that share a node need not follow each other. */
+/* Does the plan have one pipeline alone, each stage on devices of one node? Then its nodes are those of the instance,
+ * as stages that share a node need not follow each other. */
 static bool is_planned(const struct elastic_maker *maker, const struct elastic_member *members, int count)
 {
     const struct plan_pipeline *pipeline = members[0].pipeline;

@@ -20,7 +20,8 @@ extern const struct field interval_fields[INTERVAL_FIELDS];
 bool estimate_nearest(const struct estimate *estimate, struct arena *arena, struct plan_nearest *nearest,
                       struct error *err);
 
-/* Appends " (10.4 s by formula x 0.996 by known runs)", and the part of a run of the user's own; nothing if `factor` is 1. */
+/* Appends " (10.4 s by formula x 0.996 by known runs)", and the part of a run of the user's own; nothing if `factor` is
+ * 1. */
 void estimate_print_factors(const struct estimate *estimate, double formula, double factor, struct text *out);
 
 /* Appends the known runs that moved the estimate most, and by how much. */

@@ -20,12 +20,12 @@ extern const char *const run_part_names[RUN_PARTS + 1]; /* "nothing", "job", "so
 /* Returns the residual of a run that was predicted, with the run's strings. `left` is 0. */
 struct residual residual_of(const struct run *run);
 
-/* Returns what the known runs but for a part say of a run that was predicted: no correction where its device has a calibration of
- * its own. */
+/* Returns what the known runs but for a part say of a run that was predicted: no correction where its device has a
+ * calibration of its own. */
 struct estimate run_judge(const struct run *run, enum run_part without);
 
-/* Returns the seconds of the nearest known run, scaled by the model's flops per device: what a user without a formula would take.
- * 0: there is none. */
+/* Returns the seconds of the nearest known run, scaled by the model's flops per device: what a user without a formula
+ * would take. 0: there is none. */
 double run_by_nearest(const struct run *run, const struct estimate *estimate);
 
 #endif

@@ -1,5 +1,5 @@
-/* What the known runs say of a run when all runs like it are left out: of its source, its software, its GPU or its model. That
- * is what a user of something new gets. */
+/* What the known runs say of a run when all runs like it are left out: of its source, its software, its GPU or its
+ * model. That is what a user of something new gets. */
 #ifndef REHEARSE_EVIDENCE_LEFT_OUT_H
 #define REHEARSE_EVIDENCE_LEFT_OUT_H
 
@@ -15,8 +15,8 @@ struct left_out {
     double width;     /* median of high / low */
 };
 
-/* Leaves out each part that has scored runs, and all in turn: (*list)[*count - 1] is their sum, the parts before it have the most
- * runs first. Known are the runs that come with the program. `formula`: errors are
+/* Leaves out each part that has scored runs, and all in turn: (*list)[*count - 1] is their sum, the parts before it
+ * have the most runs first. Known are the runs that come with the program. `formula`: errors are
  * those of the formula alone. The caller frees *list; texts belong to the validation, which was
  * predicted. */
 bool left_out_make(const struct validation *validation, enum run_part part, bool formula,

@@ -1,8 +1,9 @@
 /* How alike two training jobs are, as far as the error of a prediction goes.
  *
- * What a formula gets wrong, it gets wrong alike for jobs of the same software and release on the same device, with the same
- * splits; sizes matter less. The correlation of two errors is exp(-d), where d adds up the differences of the features, each in
- * units of its own: a product of exponential kernels over a line or a star, each of which is positive definite. */
+ * What a formula gets wrong, it gets wrong alike for jobs of the same software and release on the same device, with the
+ * same splits; sizes matter less. The correlation of two errors is exp(-d), where d adds up the differences of the
+ * features, each in units of its own: a product of exponential kernels over a line or a star, each of which is positive
+ * definite. */
 #ifndef REHEARSE_EVIDENCE_LIKENESS_H
 #define REHEARSE_EVIDENCE_LIKENESS_H
 
@@ -47,21 +48,22 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time);
 /* Returns d; 0 for equal features. Not more than about `enough` is added up. */
 double likeness_distance(const struct likeness *a, const struct likeness *b, double enough);
 
-/* Similar jobs, in the words of a reader. The distance multiplies all differences of settings, release and framework, none of which a
- * plan shares with any run in full: it weighs runs, and says little about whether one is similar. A job is called similar if it
- * trains a model of the same kind and nearly the size, on nearly as many devices of the same generation: at most so many times the
- * parameters (all, and those that a token uses) or devices, and at least that fraction. All else is a difference to be named. */
+/* Similar jobs, in the words of a reader. The distance multiplies all differences of settings, release and framework,
+ * none of which a plan shares with any run in full: it weighs runs, and says little about whether one is similar. A job
+ * is called similar if it trains a model of the same kind and nearly the size, on nearly as many devices of the same
+ * generation: at most so many times the parameters (all, and those that a token uses) or devices, and at least that
+ * fraction. All else is a difference to be named. */
 #define SIMILAR_PARAMETERS 2.0
 #define SIMILAR_DEVICES    4.0
 
 bool likeness_is_similar(const struct likeness *run, const struct likeness *job);
 
-/* Returns whether a similar run is nearer to a job than another one: the same model counts first, then the same training, the same
- * device, the number of devices, and then the distance. */
+/* Returns whether a similar run is nearer to a job than another one: the same model counts first, then the same
+ * training, the same device, the number of devices, and then the distance. */
 bool likeness_is_nearer(const struct likeness *run, const struct likeness *than, const struct likeness *job);
 
-/* Appends the settings of a run that differ from the job's, "fp8 instead of bf16, pipeline 8 instead of 4", at most `most` of them and
- * how many more there are; nothing if none differs. */
+/* Appends the settings of a run that differ from the job's, "fp8 instead of bf16, pipeline 8 instead of 4", at most
+ * `most` of them and how many more there are; nothing if none differs. */
 void likeness_differences(const struct likeness *run, const struct likeness *job, int most, struct text *out);
 
 /* Returns whether two names are one but for their versions, which are dates: "NeMo 24.07" and "NeMo" are. */

@@ -19,14 +19,15 @@
 /* Runs further away say nothing. */
 #define FAR 5.0
 
-/* The weight of errors of sources left out, and the quantile that makes 80 % intervals: a quantile of few values is narrower
- * than that of all. */
+/* The weight of errors of sources left out, and the quantile that makes 80 % intervals: a quantile of few values is
+ * narrower than that of all. */
 #define UNSEEN_WEIGHT 1.0
 #define SHARE         0.77
 
 /* ---- the nearest ---- */
 
-/* Returns how much a run says of the release of a job that has none: of its framework, or at least software, and on its device. */
+/* Returns how much a run says of the release of a job that has none: of its framework, or at least software, and on its
+ * device. */
 static int says_release(const struct likeness *run, const struct likeness *job)
 {
     int software = *job->framework && likeness_same_framework(run->framework, job->framework) ? 2
@@ -91,8 +92,8 @@ static double believed(double log_ratio)
     return fmin(fmax(log_ratio, -ODD), ODD);
 }
 
-/* Returns the variance of one measurement as a share of that of the formula's error, which the nearest runs tell: where the formula
- * is far off, that is no noise, and the nearest run is believed. */
+/* Returns the variance of one measurement as a share of that of the formula's error, which the nearest runs tell: where
+ * the formula is far off, that is no noise, and the nearest run is believed. */
 static double noise_of(const struct estimate *estimate)
 {
     double squares = USUAL * USUAL, weights = 1.0;
@@ -104,7 +105,8 @@ static double noise_of(const struct estimate *estimate)
     return fmin(fmax(MEASURED * MEASURED * weights / squares, LEAST), MOST);
 }
 
-/* Solves (C + noise I) x = k by Cholesky's decomposition, in place: `matrix` is its lower triangle, x is left in `vector`. */
+/* Solves (C + noise I) x = k by Cholesky's decomposition, in place: `matrix` is its lower triangle, x is left in
+ * `vector`. */
 static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count, double noise)
 {
     for (int i = 0; i < count; i++) {

@@ -1,15 +1,17 @@
 /* What known runs say about a prediction: the physics first, then the neighbours.
  *
- * A formula's error is ln(measured / predicted), a random function of the job's features with mean 0 and the correlation of
- * likeness.h, plus noise of each measurement. Its expected value at a job, given the errors of the nearest runs, is simple kriging
- * (Matheron, "Principles of geostatistics", Economic Geology 58, 1963): weights w = k (C + noise I)^-1, where C are the
- * correlations between the runs and k those with the job. Near twins share their weight, and where no run is near, all weights go
- * to 0 and the factor to 1. The noise is that of a measurement, a few per cent, in units of the formula's error around the job: where
- * it is wrong by a third for a page of runs, a run of that page is worth more than where it is wrong by a fiftieth.
+ * A formula's error is ln(measured / predicted), a random function of the job's features with mean 0 and the
+ * correlation of likeness.h, plus noise of each measurement. Its expected value at a job, given the errors of the
+ * nearest runs, is simple kriging (Matheron, "Principles of geostatistics", Economic Geology 58, 1963): weights w = k
+ * (C + noise I)^-1, where C are the correlations between the runs and k those with the job. Near twins share their
+ * weight, and where no run is near, all weights go to 0 and the factor to 1. The noise is that of a measurement, a few
+ * per cent, in units of the formula's error around the job: where it is wrong by a third for a page of runs, a run of
+ * that page is worth more than where it is wrong by a fiftieth.
  *
- * The interval is conformal (Vovk et al., "Algorithmic learning in a random world", 2005): a quantile of the errors that were left
- * in the nearest runs when all runs of the same job were unknown, weighted by their correlation, together with a few errors of
- * whole sources that were left out, whose weight is fixed: the fewer runs are near, the more of these count. */
+ * The interval is conformal (Vovk et al., "Algorithmic learning in a random world", 2005): a quantile of the errors
+ * that were left in the nearest runs when all runs of the same job were unknown, weighted by their correlation,
+ * together with a few errors of whole sources that were left out, whose weight is fixed: the fewer runs are near, the
+ * more of these count. */
 #ifndef REHEARSE_EVIDENCE_NEIGHBOURS_H
 #define REHEARSE_EVIDENCE_NEIGHBOURS_H
 

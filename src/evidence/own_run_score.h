@@ -7,8 +7,8 @@
 /* Which labs count: all, or one of two halves, drawn by their names. */
 enum own_labs { OWN_LABS_ALL, OWN_LABS_EVEN, OWN_LABS_ODD };
 
-/* How well the published runs of a lab are predicted when one other run of the same lab and device is known, and when none is. Each
- * lab counts once, so that errors are means over labs. */
+/* How well the published runs of a lab are predicted when one other run of the same lab and device is known, and when
+ * none is. Each lab counts once, so that errors are means over labs. */
 struct own_score {
     int labs, runs;       /* runs: with another one that is near */
     double before, after; /* mean error of jobs near the run */

@@ -1,7 +1,7 @@
 /* How well predictions rank the measured splits of a job: what a choice between splits depends on.
  *
- * Runs are of one job if source, software, devices, model, batch, sequence and precision are equal. Its splits differ in degrees,
- * chunks, sharding, micro-batch, recomputation or techniques. */
+ * Runs are of one job if source, software, devices, model, batch, sequence and precision are equal. Its splits differ
+ * in degrees, chunks, sharding, micro-batch, recomputation or techniques. */
 #ifndef REHEARSE_EVIDENCE_RANK_H
 #define REHEARSE_EVIDENCE_RANK_H
 
@@ -38,8 +38,8 @@ struct ranking {
     double repeat_spread; /* the median of their slowest / fastest - 1: no prediction ranks below that */
 };
 
-/* Ranks the scored runs of a validation, which must have been predicted and must outlive the ranking. False: out of memory;
- * *ranking is then empty. The caller ends it with ranking_release. */
+/* Ranks the scored runs of a validation, which must have been predicted and must outlive the ranking. False: out of
+ * memory; *ranking is then empty. The caller ends it with ranking_release. */
 bool ranking_make(struct ranking *ranking, const struct validation *validation, struct error *err);
 void ranking_release(struct ranking *ranking);
 

@@ -1,5 +1,6 @@
-/* Prints residuals_known (neighbours.h) as a file in C: what today's formulas get wrong on the published runs. A program of its
- * own that runs while rehearse is built, so that the numbers are always those of the formulas beside them. */
+/* Prints residuals_known (neighbours.h) as a file in C: what today's formulas get wrong on the published runs. A
+ * program of its own that runs while rehearse is built, so that the numbers are always those of the formulas beside
+ * them. */
 #include "core/text.h"
 #include "evidence/judge.h"
 
@@ -57,7 +58,7 @@ static void add_table(struct text *out, const struct residuals *residuals)
     text_add(out, "},\n};\n");
 }
 
-static bool make(struct text *out, struct error *err)
+static bool write_residuals(struct text *out, struct error *err)
 {
     static const struct validation_defaults defaults = {.precision = "bf16"};
     struct validation validation;
@@ -78,7 +79,7 @@ int main(void)
 {
     struct text out = {0};
     struct error err;
-    bool made = make(&out, &err);
+    bool made = write_residuals(&out, &err);
     if (made)
         made = fwrite(out.data, 1, out.length, stdout) == out.length && fflush(stdout) == 0;
     else

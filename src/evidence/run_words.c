@@ -59,7 +59,8 @@ static const char *variant_of(const struct run *run, const struct run_words *wor
     return run->job.software->name;
 }
 
-/* "LoRA rank 64", "LoRA dim 16", "LoRA r 8.0"; *rank stays where no rank is said. Returns what is no rank: "rank 8x2z". */
+/* "LoRA rank 64", "LoRA dim 16", "LoRA r 8.0"; *rank stays where no rank is said. Returns what is no rank: "rank
+ * 8x2z". */
 static const char *read_rank(const char *text, int *rank)
 {
     static const char *const starts[] = {"LoRA rank", "LoRA dim", "LoRA r ", "rank ", "dim ", "r="};

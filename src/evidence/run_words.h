@@ -11,8 +11,8 @@ struct run_words {
     bool given;        /* the table, or an option, names software */
 };
 
-/* Sets the run's software, and what is said about it. Software that nobody knows is `mixed`. Returns what stands for a rank of LoRA and
- * is none; NULL: nothing. */
+/* Sets the run's software, and what is said about it. Software that nobody knows is `mixed`. Returns what stands for a
+ * rank of LoRA and is none; NULL: nothing. */
 const char *run_read_software(struct run *run, const struct run_words *words);
 
 /* Sets the type of products, and the format of frozen weights. False: the precision is unknown. */

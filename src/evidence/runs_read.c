@@ -13,7 +13,8 @@
 
 #define GIGABYTE 0x1p30
 
-/* Maxima of cells: far above any real run, and small enough that products of degrees, and of batches, do not overflow. */
+/* Maxima of cells: far above any real run, and small enough that products of degrees, and of batches, do not
+ * overflow. */
 #define MAX_DEGREE     65536
 #define MAX_DEVICES    1048576
 #define MAX_BATCH      ((int64_t)1 << 30)
@@ -127,8 +128,8 @@ static void read_layers(struct reader *r, struct architecture *model)
     model->layers = layers;
 }
 
-/* Models of today have gated MLPs without biases and dropout. The number of parameters tells, else the MLP's width: four times
- * the model's is that of models before. */
+/* Models of today have gated MLPs without biases and dropout. The number of parameters tells, else the MLP's width:
+ * four times the model's is that of models before. */
 static void read_kind(struct reader *r, struct architecture *model)
 {
     int64_t experts = whole(r, "experts", 1, MAX_LAYERS, 0), active = whole(r, "top_k", 1, MAX_LAYERS, 0);
@@ -434,15 +435,16 @@ static void read_measured(struct reader *r)
                    strcmp(basis, "from_tokens_per_s") == 0 || strcmp(basis, "from_samples_per_s") == 0);
 }
 
-/* Adapters are beside the matrices of attention alone, as by default in PEFT, LitGPT and NeMo and in MLPerf's rules, where neither the
- * notes nor the source's own scripts say all. */
+/* Adapters are beside the matrices of attention alone, as by default in PEFT, LitGPT and NeMo and in MLPerf's rules,
+ * where neither the notes nor the source's own scripts say all. */
 static bool adapts_all(const char *notes, const char *source)
 {
     return contains(notes, "all layers") || contains(notes, "all linear") || contains(notes, "*_proj") ||
            strcmp(source, "QwenLM/Qwen") == 0;
 }
 
-/* The model's name or the notes say LoRA; notes of a full training that say "Full; LoRA rank 64" are of a table of both. */
+/* The model's name or the notes say LoRA; notes of a full training that say "Full; LoRA rank 64" are of a table of
+ * both. */
 static void read_adapters(struct reader *r)
 {
     struct run *run = r->run;

@@ -1,12 +1,12 @@
 /* Measured runs of pipeline schedules with the times of their passes, beside their simulation.
  *
- * A table has one run per row (CSV, by column name: model, stages, microbatches, microbatch_size, sequence, hidden, heads,
- * layers, schedule, chunks_per_stage, forward_us, backward_input_us, backward_weight_us, send_us, times_of (stage, or chunk: of
- * one of two), measured_samples_per_s_per_gpu, measured_memory_gb). The first and the last stage have a layer less, in place
- * of embedding and head, so that all stages take the same time.
+ * A table has one run per row (CSV, by column name: model, stages, microbatches, microbatch_size, sequence, hidden,
+ * heads, layers, schedule, chunks_per_stage, forward_us, backward_input_us, backward_weight_us, send_us, times_of
+ * (stage, or chunk: of one of two), measured_samples_per_s_per_gpu, measured_memory_gb). The first and the last stage
+ * have a layer less, in place of embedding and head, so that all stages take the same time.
  *
- * Times of passes and messages are those of the row. Layers, bytes, optimizer and launches are those of a plan for the given
- * device and software. Memory is that of tensors, as PyTorch counts it, without the runtime's share. */
+ * Times of passes and messages are those of the row. Layers, bytes, optimizer and launches are those of a plan for the
+ * given device and software. Memory is that of tensors, as PyTorch counts it, without the runtime's share. */
 #ifndef REHEARSE_EVIDENCE_SCHEDULES_H
 #define REHEARSE_EVIDENCE_SCHEDULES_H
 

@@ -16,16 +16,16 @@ struct simulated {
 bool simulated_find(struct simulated *simulated, struct validation *validation, enum sim_level level,
                     struct parallel *pool, struct error *err);
 
-/* Errors of the formula and of the simulation over the same runs: the scored ones that were simulated, of which `matches`
- * (NULL: all) accepts some. */
+/* Errors of the formula and of the simulation over the same runs: the scored ones that were simulated, of which
+ * `matches` (NULL: all) accepts some. */
 struct simulated_score {
     struct error_score formula, simulation;
 };
 struct simulated_score simulated_score(const struct simulated *simulated, const struct validation *validation,
                                        bool (*matches)(const struct run *run));
 
-/* The groups that the report shows: all runs, those with pipelines, those without, those that shard parameters. Ended by {NULL,
- * NULL}. */
+/* The groups that the report shows: all runs, those with pipelines, those without, those that shard parameters. Ended
+ * by {NULL, NULL}. */
 struct simulated_group {
     const char *name;
     bool (*matches)(const struct run *run);

@@ -56,8 +56,8 @@ static void settle_layers(struct job *job)
     *job = with_layers(*job, enough);
 }
 
-/* A run that leaves its recomputation open ran, and so with one that fits: the least of them, if any does. Software that
- * accumulates no gradients has no other way to save memory, nor have frozen weights. */
+/* A run that leaves its recomputation open ran, and so with one that fits: the least of them, if any does. Software
+ * that accumulates no gradients has no other way to save memory, nor have frozen weights. */
 static void settle_recompute(const struct run *run, struct job *job)
 {
     static const enum recompute more[] = {RECOMPUTE_SELECTIVE, RECOMPUTE_FULL};

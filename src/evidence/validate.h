@@ -71,8 +71,9 @@ bool validation_load(struct validation *validation, const char *path,
                      const struct validation_defaults *defaults, struct error *err);
 bool validation_parse(struct validation *validation, const char *path, const char *data, size_t length,
                       const struct validation_defaults *defaults, struct error *err);
-/* The same for the published runs that come with the program (data/runs.csv). Their sets are "trainers" (pages of the makers of
- * Megatron, NeMo, llm-foundry, torchtitan, …), "simumax", "mlperf", and "recipes" (other software people use). */
+/* The same for the published runs that come with the program (data/runs.csv). Their sets are "trainers" (pages of the
+ * makers of Megatron, NeMo, llm-foundry, torchtitan, …), "simumax", "mlperf", and "recipes" (other software people
+ * use). */
 bool validation_load_known(struct validation *validation, const struct validation_defaults *defaults,
                            struct error *err);
 void validation_release(struct validation *validation);

@@ -20,7 +20,8 @@ enum run_drop { RUN_DROP_NOTHING, RUN_DROP_FILES, RUN_DROP_SYSTEM };
 
 struct run_options {
     const struct workload *workload;
-    /* layout, storage (names are relative to the data folder), max_threads, decode, verify and exact; the run sets the rest */
+    /* layout, storage (names are relative to the data folder), max_threads, decode, verify and exact; the run sets the
+     * rest */
     struct loader_options loader;
     struct comm *comm;
     int accelerators;                 /* of this process */

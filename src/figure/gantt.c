@@ -153,7 +153,8 @@ static const char *colour_of(const struct bar *bar)
     return bar->light ? figure_colour_light(colour) : figure_colour(colour);
 }
 
-/* Writes a bar, and the number of its micro-batch if there is room: half 0, all of the row; 1 and 2, its upper and lower part. */
+/* Writes a bar, and the number of its micro-batch if there is room: half 0, all of the row; 1 and 2, its upper and
+ * lower part. */
 static void add_bar(struct gantt *gantt, const struct bar *bar, int half, double row_height,
                     struct text *labels)
 {

@@ -7,8 +7,8 @@
  *     gantt_free(gantt);
  *
  * A bar has the colour of its kind, a lighter one for the second, fourth, … chunk of a device, and the number of its
- * micro-batch where there is room. Two passes that overlap lie one above the other, transfers and collectives below. Bars thinner
- * than a pixel are drawn together, in the colour of the longest. */
+ * micro-batch where there is room. Two passes that overlap lie one above the other, transfers and collectives below.
+ * Bars thinner than a pixel are drawn together, in the colour of the longest. */
 #ifndef REHEARSE_FIGURE_GANTT_H
 #define REHEARSE_FIGURE_GANTT_H
 
@@ -41,7 +41,8 @@ void gantt_free(struct gantt *gantt);
 /* Returns a sink that stores the tasks to draw; it must not outlive the picture. */
 struct timeline_sink gantt_sink(struct gantt *gantt);
 
-/* Writes the picture; the ending of `path` (.svg, .png, .pdf) sets the format. ERROR_INFEASIBLE: there were no tasks. */
+/* Writes the picture; the ending of `path` (.svg, .png, .pdf) sets the format. ERROR_INFEASIBLE: there were no
+ * tasks. */
 bool gantt_draw(struct gantt *gantt, const char *path, struct error *err);
 
 /* Draws several runs, one below the other, with the same time axis, their panel titles and no memory. */

@@ -43,8 +43,8 @@ bool figure_can_write(const char *path, struct error *err)
     return ok;
 }
 
-/* In double quotes, with all that means something there by its number: in single quotes gnuplot cannot have a string that
- * is nothing but quotes. It takes any digits that follow for more of the number, so they are given by theirs. */
+/* In double quotes, with all that means something there by its number: in single quotes gnuplot cannot have a string
+ * that is nothing but quotes. It takes any digits that follow for more of the number, so they are given by theirs. */
 static void add_string(struct text *script, const char *string, const char *percent)
 {
     bool by_number = false;

@@ -103,7 +103,8 @@ enum figure_unit { FIGURE_BYTES, FIGURE_RATE, FIGURE_SECONDS, FIGURE_COUNT };
 /* Formats a value, not a count, with up to three digits and without trailing zeros: "4 KiB", "5.01 us". */
 void figure_value(char *text, size_t size, double value, enum figure_unit unit);
 
-/* Marks of an axis of bytes or seconds from `min` to `max`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic axis powers, of 2 or of 10, else even steps. */
+/* Marks of an axis of bytes or seconds from `min` to `max`, for the x or the y axis: "4 KiB", "10 us". On a logarithmic
+ * axis powers, of 2 or of 10, else even steps. */
 void figure_log_axis(struct figure_page *page, char axis, enum figure_unit unit, double min, double max,
                      bool numbers);
 /* Marks of a y axis from 0 to `max` or a little more, with a maximum number of steps. */

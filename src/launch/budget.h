@@ -2,8 +2,8 @@
  *
  * A description names further files: scripts that it sources, modules that it imports, configurations. Read are regular
  * files only, below the folder of the description or below its root: --root, else the nearest folder above it that has
- * `.git`, the checkout that a description belongs to. Links are followed, and what they lead to must lie there as well; a
- * pipe, a device, or a file elsewhere is never opened. The budget of a job counts all its files. */
+ * `.git`, the checkout that a description belongs to. Links are followed, and what they lead to must lie there as well;
+ * a pipe, a device, or a file elsewhere is never opened. The budget of a job counts all its files. */
 #ifndef REHEARSE_LAUNCH_BUDGET_H
 #define REHEARSE_LAUNCH_BUDGET_H
 

@@ -9,14 +9,14 @@
  *     rules:
  *       - {if: overlap-param-gather, needs: overlap-grad-reduce, says: …, at: "arguments.py:958", in: …, out: …}
  *
- * `if` may be left out. `says` is the error; {NAME} in it is a value. `in` and `out` are arguments just inside and outside of
- * the rule, which tests add to those of `base`.
+ * `if` may be left out. `says` is the error; {NAME} in it is a value. `in` and `out` are arguments just inside and
+ * outside of the rule, which tests add to those of `base`.
  *
- * A condition has, from weak to strong: a ? b : c; or; and; not; = != < <= > >= has in within; + -; * / %; and names of arguments or
- * of `names`, numbers, 'words', parentheses, `given NAME` (whatever the default), `count NAME` and `product NAME` (of a list),
- * and `blocks NAME` ("[0]*3+[1]*5": 8; a number: itself; neither: 0). A list `has` a word, a word is `in` a list, each word of a
- * list is `within` another. `devices` is the number of devices; `whole` is true of a command of pretrain_gpt.py that shows all
- * its arguments. What is not known (a variable of a shell, a
+ * A condition has, from weak to strong: a ? b : c; or; and; not; = != < <= > >= has in within; + -; * / %; and names of
+ * arguments or of `names`, numbers, 'words', parentheses, `given NAME` (whatever the default), `count NAME` and
+ * `product NAME` (of a list), and `blocks NAME` ("[0]*3+[1]*5": 8; a number: itself; neither: 0). A list `has` a word,
+ * a word is `in` a list, each word of a list is `within` another. `devices` is the number of devices; `whole` is true
+ * of a command of pretrain_gpt.py that shows all its arguments. What is not known (a variable of a shell, a
  * number that is not given) makes a condition neither true nor false, and breaks no rule. */
 #include "launch/read/read.h"
 

@@ -1,5 +1,5 @@
-/* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). Settings without a key are listed under "rehearse",
- * which DeepSpeed ignores. */
+/* A job as DeepSpeed's configuration (deepspeed.ai/docs/config-json). Settings without a key are listed under
+ * "rehearse", which DeepSpeed ignores. */
 #include "core/fields.h"
 #include "launch/part.h"
 

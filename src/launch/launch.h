@@ -41,9 +41,9 @@ extern const char *const launch_format_software[LAUNCH_FORMAT_COUNT];
 bool launch_write(enum launch_format format, const struct plan *plan, const struct job *job, struct text *out,
                   struct error *err);
 
-/* The same for a plan over several device types, of a model by name: a run of the software for all pipelines that are alike,
- * with its part of the batch and notes on ranks and gradients (runs.c). Formats that have pipelines of several kinds write
- * them as one. */
+/* The same for a plan over several device types, of a model by name: a run of the software for all pipelines that are
+ * alike, with its part of the batch and notes on ranks and gradients (runs.c). Formats that have pipelines of several
+ * kinds write them as one. */
 bool launch_write_runs(enum launch_format format, const struct plan *plan, const struct plan_parts *parts,
                        struct text *out, struct error *err);
 
@@ -56,9 +56,9 @@ enum launch_launcher {
 
 extern const char *const launch_launcher_names[LAUNCHER_COUNT + 1];
 
-/* Appends a shell script that starts the plan's job: the options of launch_write, and nodes, processes and port. What a plan
- * does not know (data, tokenizer, learning rate) are variables with a default. ERROR_USAGE: a format that no program starts
- * from; ERROR_INFEASIBLE: also without a job. */
+/* Appends a shell script that starts the plan's job: the options of launch_write, and nodes, processes and port. What a
+ * plan does not know (data, tokenizer, learning rate) are variables with a default. ERROR_USAGE: a format that no
+ * program starts from; ERROR_INFEASIBLE: also without a job. */
 bool launch_write_script(enum launch_format format, enum launch_launcher launcher, const struct plan *plan,
                          const struct job *job, struct text *out, struct error *err);
 
@@ -191,8 +191,8 @@ struct launch_input {
 };
 
 /* Reads a launch description of any kind, and what it sources; docs/price.md lists the kinds. The last of repeated
- * arguments counts. `options` begins as {0}, or holds what was read from other files of the same job. A file of no known
- * kind, or without any setting, is ERROR_INPUT. On failure *options is empty; on success the caller ends it with
+ * arguments counts. `options` begins as {0}, or holds what was read from other files of the same job. A file of no
+ * known kind, or without any setting, is ERROR_INPUT. On failure *options is empty; on success the caller ends it with
  * launch_options_release. The texts of *input outlive *options. */
 bool launch_read(struct launch_options *options, const struct launch_input *input, struct error *err);
 void launch_options_release(struct launch_options *options);
@@ -216,7 +216,8 @@ void launch_note(struct launch_options *options, const char *format, ...) PRINTF
 bool launch_model(struct launch_options *options, const struct architecture **model, bool *known,
                   struct error *err);
 
-/* Checks what the files' software refuses at its start whatever the job is (data/software/NAME-rules.yaml). `devices`: 0: open. */
+/* Checks what the files' software refuses at its start whatever the job is (data/software/NAME-rules.yaml). `devices`:
+ * 0: open. */
 bool launch_check(struct launch_options *options, int64_t devices, struct error *err);
 
 /* Sets the defaults of the files' software for missing options. Without this call such a dimension stays open. */

@@ -60,8 +60,8 @@ static void attention(struct megatron_arguments *a, const struct architecture *m
         word(a, MEGATRON_SOFTMAX, "learnable");
 }
 
-/* Latent attention's fused kernel has YaRN only; a factor of 1 stretches nothing. A model's own stretching begins behind its
- * first sequences. */
+/* Latent attention's fused kernel has YaRN only; a factor of 1 stretches nothing. A model's own stretching begins
+ * behind its first sequences. */
 static bool stretch(struct megatron_arguments *a, const struct job *job)
 {
     const struct architecture *model = job->model;
@@ -181,8 +181,8 @@ static bool is_even(const struct job *job, bool embedding, bool head)
     return true;
 }
 
-/* Are all stages but the first and the last alike? Only for plain 1F1B: the blocks of chunks must divide. A stage without a
- * block is said by a layout alone. */
+/* Are all stages but the first and the last alike? Only for plain 1F1B: the blocks of chunks must divide. A stage
+ * without a block is said by a layout alone. */
 static bool is_even_inside(const struct job *job)
 {
     bool even = job->chunks == 1;

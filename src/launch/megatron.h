@@ -1,4 +1,5 @@
-/* The table of Megatron-LM's arguments that are written; those that are read: data/software/megatron-lm.yaml. Private to src/launch.
+/* The table of Megatron-LM's arguments that are written; those that are read: data/software/megatron-lm.yaml. Private
+ * to src/launch.
  *
  * Names: megatron/training/arguments.py of Megatron-Core 0.15. */
 #ifndef REHEARSE_LAUNCH_MEGATRON_H

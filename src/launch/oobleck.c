@@ -1,6 +1,6 @@
 /* Pipelines as Oobleck's cache of pipeline templates (save_templates in oobleck/planning/cache.py, PipelineTemplate and
- * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline. Oobleck
- * ignores other keys of the outermost map; under "plan" it has the plan of one template, with more detail. */
+ * CompatibilityFingerprint in oobleck/types.py of SymbioticLab/Oobleck): one template for each kind of pipeline.
+ * Oobleck ignores other keys of the outermost map; under "plan" it has the plan of one template, with more detail. */
 #include "core/fields.h"
 #include "launch/part.h"
 
@@ -157,13 +157,14 @@ static void write_ranges(const struct launch_subject *of, const struct plan_pipe
     json_close(json);
 }
 
-/* Writes the times of a template. Memory is the maximum over all stages. The micro-batches have no limit: the plan's fit,
- * and 1F1B never holds more of them than there are stages. */
+/* Writes the times of a template. Memory is the maximum over all stages. The micro-batches have no limit: the plan's
+ * fit, and 1F1B never holds more of them than there are stages. */
 static void write_times(const struct launch_subject *of, const struct plan_pipeline *pipeline,
                         struct json *json)
 {
     const struct plan_stage *slowest = &pipeline->stages[slowest_of(pipeline)];
-    /* both passes transfer equally much (transformer.h: tensor_forward, tensor_backward), full recomputation once more */
+    /* both passes transfer equally much (transformer.h: tensor_forward, tensor_backward), full recomputation once
+     * more */
     double passes = of->job->recompute == RECOMPUTE_FULL ? 3.0 : 2.0;
     double ahead = known(slowest->seconds.forward) + known(slowest->seconds.collectives) / passes;
     double activations = 0.0, persistent = 0.0;

@@ -79,7 +79,8 @@ const char *torchtitan_schedule(const struct job *job);
 /* ERROR_INFEASIBLE: torchtitan cannot train the job, whatever its version. */
 bool torchtitan_check(const struct job *job, struct error *err);
 
-/* Adds the blocks of every chunk by their names, `head` being those of the last one's end; lines begin with `indent`. */
+/* Adds the blocks of every chunk by their names, `head` being those of the last one's end; lines begin with
+ * `indent`. */
 void torchtitan_parts(const struct job *job, const char *indent, const char *head, struct text *out);
 
 /* PyTorch's interleaved schedules run in groups of as many micro-batches as there are stages

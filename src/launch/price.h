@@ -25,8 +25,8 @@ struct launch_price {
  * ERROR_USAGE and named all at once; what contradicts itself, ERROR_INFEASIBLE. */
 bool launch_price_job(struct launch_price *price, struct error *err);
 
-/* Returns what settings that are not modelled multiply the ends of the interval by. No runs say how much each moves: 5 % are
- * assumed of every kind, independently of the others. */
+/* Returns what settings that are not modelled multiply the ends of the interval by. No runs say how much each moves: 5
+ * % are assumed of every kind, independently of the others. */
 double launch_price_wider(const struct launch_options *options, int *kinds);
 
 extern const char *const launch_use_names[LAUNCH_USES];

@@ -1,15 +1,15 @@
 /* Plans over several device types as runs of other software.
  *
- * Problem. A run of Megatron-LM, torchtitan or DeepSpeed has one set of degrees: its pipelines are alike, have the same cuts
- * and do the same number of micro-batches. A plan over several types may have pipelines of several kinds.
+ * Problem. A run of Megatron-LM, torchtitan or DeepSpeed has one set of degrees: its pipelines are alike, have the same
+ * cuts and do the same number of micro-batches. A plan over several types may have pipelines of several kinds.
  *
- * Answer. Pipelines that are alike are one run, whatever their devices: a stage's rank works on any device that holds it, so
- * a pipeline over several types is a matter of the order of hosts. Ranks of all three go stage by stage, and in each of them
- * copy by copy (Megatron's order tp-cp-ep-dp-pp; the meshes of torchtitan and of DeepSpeed's topology have pipelines
- * outermost, too). Pipelines of further kinds are further runs, each with its part of the batch. No software averages
- * gradients over runs, which is said beside each with its weight: the mean over its own samples counts by their number.
- * Optimizer states are sharded within a run, so that it may need more memory than the plan: it is refused if it has not got
- * it. All runs have one number format, since gradients scaled for fp16 are no others' mean.
+ * Answer. Pipelines that are alike are one run, whatever their devices: a stage's rank works on any device that holds
+ * it, so a pipeline over several types is a matter of the order of hosts. Ranks of all three go stage by stage, and in
+ * each of them copy by copy (Megatron's order tp-cp-ep-dp-pp; the meshes of torchtitan and of DeepSpeed's topology have
+ * pipelines outermost, too). Pipelines of further kinds are further runs, each with its part of the batch. No software
+ * averages gradients over runs, which is said beside each with its weight: the mean over its own samples counts by
+ * their number. Optimizer states are sharded within a run, so that it may need more memory than the plan: it is refused
+ * if it has not got it. All runs have one number format, since gradients scaled for fp16 are no others' mean.
  *
  * Checked: the devices and samples of all runs are those of the plan, and each run passes job_check (tests/launch). */
 #include "launch/part.h"
@@ -159,8 +159,8 @@ static bool choose_type(struct runs *r)
 
 /* ---- memory ---- */
 
-/* States that the plan shares over all its pipelines are shared over those of the run alone. `more`: the maximum bytes that
- * a device holds beyond the plan. */
+/* States that the plan shares over all its pipelines are shared over those of the run alone. `more`: the maximum bytes
+ * that a device holds beyond the plan. */
 static bool check_memory(const struct runs *r, const struct run *run, int number, double *more)
 {
     double all = 0.0;

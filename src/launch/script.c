@@ -1,9 +1,10 @@
-/* A plan as a script that starts: the options of its software, and what its launcher needs: nodes, processes, port, ranks.
+/* A plan as a script that starts: the options of its software, and what its launcher needs: nodes, processes, port,
+ * ranks.
  *
- * What price reads back stands where its readers look for it: degrees and batches in the options (in a here document, if the
- * software has a file for them), nodes and devices in torchrun's options or in #SBATCH lines. A plan has no data, no learning
- * rate and no length: these are variables of the script with a default. Only DeepSpeed's program and the name of the first of
- * several hosts must be given. */
+ * What price reads back stands where its readers look for it: degrees and batches in the options (in a here document,
+ * if the software has a file for them), nodes and devices in torchrun's options or in #SBATCH lines. A plan has no
+ * data, no learning rate and no length: these are variables of the script with a default. Only DeepSpeed's program and
+ * the name of the first of several hosts must be given. */
 #include "cluster/cluster.h"
 #include "devices/tables.h"
 #include "launch/part.h"
@@ -63,8 +64,8 @@ static void add_slurm_lines(const struct script *s)
                 s->nodes, s->per_node);
 }
 
-/* Adds the command that prices the script, with what the script does not say itself: the device type, its links, another
- * software's kernels, and DeepSpeed's model. */
+/* Adds the command that prices the script, with what the script does not say itself: the device type, its links,
+ * another software's kernels, and DeepSpeed's model. */
 static void add_price(const struct script *s)
 {
     const struct job *job = s->job;

@@ -1,5 +1,5 @@
-/* A job as a function for torchtitan's registry of configurations (torchtitan/models/.../config_registry.py), which took the
- * place of TOML in February 2026. */
+/* A job as a function for torchtitan's registry of configurations (torchtitan/models/.../config_registry.py), which
+ * took the place of TOML in February 2026. */
 #include "devices/tables.h"
 #include "launch/part.h"
 

@@ -80,7 +80,8 @@ static double follow_of(const double *times, int count, double median)
     return fmax(1.0, 4.0 * size * sum / blocks);
 }
 
-/* The same where a block is `width` rounds (0: there are too few); *student: how much more to take it for, as blocks are few. */
+/* The same where a block is `width` rounds (0: there are too few); *student: how much more to take it for, as blocks
+ * are few. */
 static double follow_of_rounds(const double *times, const int *rounds, int count, double median, int width,
                                double *student)
 {
@@ -100,8 +101,9 @@ static double follow_of_rounds(const double *times, const int *rounds, int count
     return blocks < MIN_BLOCKS ? 0.0 : 4.0 * sum / blocks;
 }
 
-/* What wide blocks show beyond single rounds is drift, whose variance is the same at all lengths (flicker noise), so that more rounds do not average
- * it away: that of the difference of two whole measurements is 3/4 of that between quarters of one, not a quarter of it. */
+/* What wide blocks show beyond single rounds is drift, whose variance is the same at all lengths (flicker noise), so
+ * that more rounds do not average it away: that of the difference of two whole measurements is 3/4 of that between
+ * quarters of one, not a quarter of it. */
 static double follow(const double *times, const int *rounds, int count, double median)
 {
     double most = 1.0, student;

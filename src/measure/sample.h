@@ -6,10 +6,11 @@
  * samples, at least 1). Without the 2 the interval would contain the true median in 95 % of cases; with it, as
  * both medians vary, it contains the median of a second run.
  *
- * Other load on a machine changes from second to second and from minute to minute, which samples of one second do not show. So a
- * measurement can be visited in rounds, with other measurements in between. A round is then a block; tau is the largest over blocks of
- * one, two, four and more rounds, and larger if there are few blocks (as Student's t is wider than a normal distribution). The extra
- * variance of blocks of many rounds is drift: it is as large between two measurements as within one, and counts three times. */
+ * Other load on a machine changes from second to second and from minute to minute, which samples of one second do not
+ * show. So a measurement can be visited in rounds, with other measurements in between. A round is then a block; tau is
+ * the largest over blocks of one, two, four and more rounds, and larger if there are few blocks (as Student's t is
+ * wider than a normal distribution). The extra variance of blocks of many rounds is drift: it is as large between two
+ * measurements as within one, and counts three times. */
 #ifndef REHEARSE_MEASURE_SAMPLE_H
 #define REHEARSE_MEASURE_SAMPLE_H
 
@@ -73,21 +74,21 @@ struct sample_series *sample_new(const struct sample_options *options, sample_ru
                                  struct error *err);
 void sample_free(struct sample_series *series); /* NULL is allowed */
 
-/* Takes a sample, and further ones until `seconds` are over, as part of a round; rounds are numbered upwards. The first visit warms up
- * before that. */
+/* Takes a sample, and further ones until `seconds` are over, as part of a round; rounds are numbered upwards. The first
+ * visit warms up before that. */
 bool sample_visit(struct sample_series *series, int round, double seconds, struct error *err);
 
 /* Returns the result of all visits, valid until the next call. */
 const struct sample_result *sample_sum(struct sample_series *series, struct error *err);
 
-/* Visits series in rounds, by `visit`, which visits each of them at least once: until all are within the precision, or the limit's
- * seconds for each are over. */
+/* Visits series in rounds, by `visit`, which visits each of them at least once: until all are within the precision, or
+ * the limit's seconds for each are over. */
 typedef bool sample_round(void *context, int round, struct error *err);
 bool sample_rounds(struct sample_series *const *series, int count, const struct sample_options *options,
                    sample_round *visit, void *context, struct error *err);
 
-/* Finds median, interval and notes of given times, in the order in which they came; `rounds` has the round of each, ascending, or is NULL.
- * `room`: as many. For tests, and for measurements that have another loop. */
+/* Finds median, interval and notes of given times, in the order in which they came; `rounds` has the round of each,
+ * ascending, or is NULL. `room`: as many. For tests, and for measurements that have another loop. */
 void sample_judge(struct sample_result *result, const double *times, const int *rounds, int count,
                   double precision, double *room);
 

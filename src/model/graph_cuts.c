@@ -76,9 +76,9 @@ static int compare_twins(const void *a, const void *b)
                                 : (x->operation > y->operation) - (x->operation < y->operation);
 }
 
-/* Puts operations with the same neighbours in ascending order of their output. That loses nothing: the outputs they need
- * are held until the last of them is done, and their own until the last user is done; so if a larger one comes first,
- * exchanging the two takes the difference off each cut in between. */
+/* Puts operations with the same neighbours in ascending order of their output. That loses nothing: the outputs they
+ * need are held until the last of them is done, and their own until the last user is done; so if a larger one comes
+ * first, exchanging the two takes the difference off each cut in between. */
 static bool order_twins(struct search *s)
 {
     int count = s->graph->node_count;

@@ -98,7 +98,8 @@ static bool apply_latency(struct cluster_group *group, bool inside, double laten
     return true;
 }
 
-/* Where a plan says others than the tables, its links are not those of the tables: of a cluster file, or changed by hand. */
+/* Where a plan says others than the tables, its links are not those of the tables: of a cluster file, or changed by
+ * hand. */
 static bool apply_said(struct cluster_group *group, struct plan *plan, int index, bool inside)
 {
     if (index < 0 || index >= plan->link_count || !isfinite(plan->links[index].latency))

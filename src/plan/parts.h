@@ -22,8 +22,8 @@ const struct software *plan_software_of(const struct plan *plan, const struct pl
                                         struct error *err);
 bool plan_named_precision(const struct plan *plan, enum model_precision *precision, struct error *err);
 
-/* Returns the plan's device types as resolved groups, with the plan's memory and links, in the plan's arena. nodes 0: the
- * plan does not say how many. NULL: an error. */
+/* Returns the plan's device types as resolved groups, with the plan's memory and links, in the plan's arena. nodes 0:
+ * the plan does not say how many. NULL: an error. */
 const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_parts *given,
                                            struct error *err);
 
@@ -31,8 +31,8 @@ const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_
 bool plan_resolve_cluster(struct cluster *cluster, const struct tables *tables, const char *across,
                           struct error *err);
 
-/* Returns the seconds of sending a byte to the next device, or to the next node, of a resolved group: a link has no other
- * single latency, and plans have this one. */
+/* Returns the seconds of sending a byte to the next device, or to the next node, of a resolved group: a link has no
+ * other single latency, and plans have this one. */
 double plan_link_latency(const struct cluster_group *group, bool inside);
 
 /* Returns the number of devices that the plan was made for: the whole cluster, or as many as were

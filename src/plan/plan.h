@@ -231,7 +231,8 @@ struct plan {
     int prefetch;       /* blocks whose shards are gathered ahead; -1: unknown */
     int keeps_gathered; /* 1: gathered parameters stay until the iteration's end; -1: unknown */
     double
-        shards_share; /* of a device, which gathers and scatters of shards take from kernels beside them; NAN: unknown */
+        /* of a device, which gathers and scatters of shards take from kernels beside them; NAN: unknown */
+        shards_share;
 
     const char *schedule; /* "1f1b", "interleaved-1f1b" */
     int chunks;           /* of each device; 1: none */
@@ -281,7 +282,8 @@ struct plan {
 /* Returns whether the plan is that of a training job, whose time is that of the formula. */
 bool plan_is_of_job(const struct plan *plan);
 
-/* Appends "60.16 s expected (60.68 s by formula)", "60.68 s by formula", or of another plan "60.68 s", with so many digits. */
+/* Appends "60.16 s expected (60.68 s by formula)", "60.68 s by formula", or of another plan "60.68 s", with so many
+ * digits. */
 void plan_add_time(const struct plan *plan, int digits, struct text *out);
 
 /* Appends "V0569, LLAMA3_70B on 64 x h100-sxm: fp8 instead of bf16"; nothing if there is no run. */
@@ -303,8 +305,8 @@ bool plan_add_stages(struct plan *plan, struct plan_pipeline *pipeline, int coun
 /* Adds a link unless an equal one exists and returns its index. -1: out of memory. */
 int plan_add_link(struct plan *plan, const char *name, double bandwidth, double latency);
 
-/* Adds a transfer to a stage, or to the count of an equal one. Those without effect (no count, group of one) are left out.
- * False: out of memory. */
+/* Adds a transfer to a stage, or to the count of an equal one. Those without effect (no count, group of one) are left
+ * out. False: out of memory. */
 bool plan_add_transfer(struct plan *plan, struct plan_stage *stage, struct plan_transfer transfer);
 
 /* Adds the messages of a stage to the one after it, `bytes` forwards, and back; NAN: unknown. */
@@ -328,8 +330,8 @@ double plan_stage_seconds(const struct plan_stage *stage);
 /* Devices of one copy of a stage, of all copies of all stages, and of the cluster. Chunks share devices. */
 int plan_stage_devices(const struct plan_stage *stage);
 
-/* Returns the stage of the next chunk on the devices of a stage: a chain goes around the devices, or, with a schedule in a V or in
- * waves, down and up. pipeline->stage_count or more: there is none. */
+/* Returns the stage of the next chunk on the devices of a stage: a chain goes around the devices, or, with a schedule
+ * in a V or in waves, down and up. pipeline->stage_count or more: there is none. */
 int plan_next_chunk(const struct plan *plan, const struct plan_pipeline *pipeline, int stage);
 int64_t plan_devices_used(const struct plan *plan);
 int64_t plan_devices(const struct plan *plan);
@@ -365,8 +367,8 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
 /* Writes the map `nearest`; nothing if no run is similar. */
 void plan_write_nearest(const struct plan_nearest *nearest, struct json *json);
 
-/* Reads rehearse-plan/2, also hand-made: a stage needs only layers, device type and devices. On failure *plan holds nothing;
- * on success the caller releases it with plan_release. */
+/* Reads rehearse-plan/2, also hand-made: a stage needs only layers, device type and devices. On failure *plan holds
+ * nothing; on success the caller releases it with plan_release. */
 bool plan_load(struct plan *plan, const char *path, struct error *err);
 
 /* plan_load on JSON text; `path` is only for messages. */

@@ -32,8 +32,8 @@ bool plan_type_works(const struct plan *plan, int type)
     return false;
 }
 
-/* Appends a line for each type with idle devices, and why they are idle; the other fleets as a table; the sensitivity of a
- * plan over several types as tables. */
+/* Appends a line for each type with idle devices, and why they are idle; the other fleets as a table; the sensitivity
+ * of a plan over several types as tables. */
 static void plan_print_idle(const struct plan *plan, struct text *out)
 {
     for (int i = 0; i < plan->idle_count; i++) {
@@ -171,8 +171,8 @@ static const char *like_of(const struct plan_device_type *type)
     return type->like;
 }
 
-/* Writes the names of the types from `first` on that say the same as it does; returns their number, or 0 if an earlier type
- * says it, too. */
+/* Writes the names of the types from `first` on that say the same as it does; returns their number, or 0 if an earlier
+ * type says it, too. */
 static int add_names(const struct plan *plan, int first, const char *(*say)(const struct plan_device_type *),
                      struct text *out)
 {

@@ -42,7 +42,8 @@ bool plan_search_fold(const struct plan_problem *problem, const struct plan_sear
 /* Says that the time was over before a plan was found. */
 bool plan_late_error(double time_limit, struct error *err);
 
-/* Checks for every search that a plan is possible: enough layers for all nodes if none may be idle, group sizes that halve. */
+/* Checks for every search that a plan is possible: enough layers for all nodes if none may be idle, group sizes that
+ * halve. */
 bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, struct error *err);
 
 #endif

@@ -58,16 +58,16 @@ extern const struct report_kind report_kinds[]; /* ended by one without a name *
 const struct report_kind *report_kind_of_doc(const struct doc *doc);
 const struct report_kind *report_kind_of_ending(const char *path);
 
-/* Return the value at a key of a document's map or, if it is missing, NULL, NAN, NULL, false. "all/bias" is the key "bias"
- * of the map at "all". `map` may be NULL or no map. */
+/* Return the value at a key of a document's map or, if it is missing, NULL, NAN, NULL, false. "all/bias" is the key
+ * "bias" of the map at "all". `map` may be NULL or no map. */
 const struct doc_node *report_find(const struct doc_node *map, const char *keys);
 double report_number(const struct doc_node *map, const char *key);
 const char *report_string(const struct doc_node *map, const char *key);
 bool report_flag(const struct doc_node *map, const char *key);
 const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
 
-/* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width of
- * the page. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
+/* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width
+ * of the page. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
  * other reason goes to part->undrawn. */
 typedef bool report_drawer(const char *path, const void *context, struct error *err);
 bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,

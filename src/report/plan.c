@@ -14,8 +14,8 @@
 #define STAGE_COLUMNS 20
 #define ANY           (-INFINITY)
 
-/* The cells of one stage, with room for their texts and the parts of the bar. A column is there if a stage of the pipeline has a number above
- * `least`: degrees from 2 on, transfers and chunks above 0. */
+/* The cells of one stage, with room for their texts and the parts of the bar. A column is there if a stage of the
+ * pipeline has a number above `least`: degrees from 2 on, transfers and chunks above 0. */
 struct stage_row {
     struct stage_cell {
         const char *title;

@@ -481,7 +481,7 @@ static void sort_items(struct builder *builder)
                 builder->order[count++] = i;
 }
 
-static bool make(struct builder *builder, struct error *err)
+static bool write_sections(struct builder *builder, struct error *err)
 {
     const char *path = builder->options->folder;
     size_t count = builder->folder.count;
@@ -515,7 +515,7 @@ bool report_make(struct report *report, const struct report_options *options, st
     memset(report, 0, sizeof *report);
     if (!folder_read(&builder.folder, options->folder, options->output, err))
         return false;
-    bool ok = make(&builder, err);
+    bool ok = write_sections(&builder, err);
     for (size_t i = 0; builder.items && i < builder.folder.count; i++) {
         text_release(&builder.items[i].section);
         text_release(&builder.items[i].says);

@@ -1,16 +1,17 @@
 /* Collectives of groups of devices.
  *
- * Devices of a rank act as one: what they have is added up, or laid side by side, and what comes out is copied to each. Ranks i = 0 … R-1
- * of a group move
+ * Devices of a rank act as one: what they have is added up, or laid side by side, and what comes out is copied to each.
+ * Ranks i = 0 … R-1 of a group move
  *
- *   all-reduce       chunks of the buffer around a ring: R-1 steps in which they are added, R-1 in which they are told to all
+ *   all-reduce       chunks of the buffer around a ring: R-1 steps in which they are added, R-1 in which they are told
+ *                    to all
  *   reduce-scatter   the first R-1 of these steps
  *   all-gather       the other R-1
  *   all-to-all       in step k, what is for rank i+k, to it
  *   meeting          nothing: in step k, rank i tells rank i + 2^k when the last member came that it knows of
  *
- * Each member contributes its weight (device % 16 + 1) times a small number that depends on the place, so that all sums are whole numbers
- * that floats hold exactly, and what comes out is compared with what it must be. */
+ * Each member contributes its weight (device % 16 + 1) times a small number that depends on the place, so that all sums
+ * are whole numbers that floats hold exactly, and what comes out is compared with what it must be. */
 #include "core/vector.h"
 #include "run/player.h"
 
@@ -160,7 +161,8 @@ int64_t collective_bytes(const struct player *player, int number, enum sim_colle
     return group.local > 1 && (kind == SIM_ALL_REDUCE || kind == SIM_ALL_GATHER) ? 2 * own : own;
 }
 
-/* Floats that a rank and rank k of an all-to-all send to each other: what each of their members has for each other one. */
+/* Floats that a rank and rank k of an all-to-all send to each other: what each of their members has for each other
+ * one. */
 static int64_t between(const struct player *player, const struct player_group *group, int k)
 {
     int64_t each = player_bytes(player, group->bytes) / (int64_t)sizeof(float) / (group->members - 1);

@@ -1,6 +1,6 @@
-/* Computes kernels in a run, instead of only waiting for deadlines: the kernels of the cost model that `rehearse measure layers`
- * times, with the same library. One further thread of the rank computes, so that messages go on meanwhile. The devices of a rank share
- * that thread, so their kernels run one after the other. Private to run. */
+/* Computes kernels in a run, instead of only waiting for deadlines: the kernels of the cost model that `rehearse
+ * measure layers` times, with the same library. One further thread of the rank computes, so that messages go on
+ * meanwhile. The devices of a rank share that thread, so their kernels run one after the other. Private to run. */
 #ifndef REHEARSE_RUN_COMPUTE_H
 #define REHEARSE_RUN_COMPUTE_H
 
@@ -19,9 +19,9 @@ struct run_kernels {
 
 struct compute;
 
-/* Prepares all kernels of devices first … first + count - 1, each distinct one once. `wake`: an eventfd that is written when one has
- * been computed. ERROR_INPUT: the plan's layers are not those of the model, or are cut otherwise by the schedule. The tasks must stay
- * until compute_close. */
+/* Prepares all kernels of devices first … first + count - 1, each distinct one once. `wake`: an eventfd that is written
+ * when one has been computed. ERROR_INPUT: the plan's layers are not those of the model, or are cut otherwise by the
+ * schedule. The tasks must stay until compute_close. */
 struct compute *compute_open(const struct run_kernels *kernels, const struct sim_tasks *tasks,
                              const struct plan *plan, int first, int count, int wake, struct error *err);
 void compute_close(struct compute *compute); /* NULL is allowed */

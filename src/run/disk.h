@@ -1,12 +1,13 @@
-/* The work of hosts that is real: samples are read from a data set by the loader of `feed`, and checkpoints are written to files, both
- * beside the iterations, as the tasks of sim/play/host.h say.
+/* The work of hosts that is real: samples are read from a data set by the loader of `feed`, and checkpoints are written
+ * to files, both beside the iterations, as the tasks of sim/play/host.h say.
  *
- * Samples. Each device that loads is an accelerator of the loader, which reads the samples of one iteration when the device asks for
- * them, epoch after epoch. The numbers of the samples that were read are compared with those that were due.
+ * Samples. Each device that loads is an accelerator of the loader, which reads the samples of one iteration when the
+ * device asks for them, epoch after epoch. The numbers of the samples that were read are compared with those that were
+ * due.
  *
- * Checkpoints. A device writes FOLDER/checkpoint-N/device-D.bin: as many bytes as its task says, each a function of (N, D, offset). A file
- * has its name only when it is complete and on the disk; the folder has `checkpoint.json` only when all devices have written. Private to
- * run. */
+ * Checkpoints. A device writes FOLDER/checkpoint-N/device-D.bin: as many bytes as its task says, each a function of (N,
+ * D, offset). A file has its name only when it is complete and on the disk; the folder has `checkpoint.json` only when
+ * all devices have written. Private to run. */
 #ifndef REHEARSE_RUN_DISK_H
 #define REHEARSE_RUN_DISK_H
 
@@ -46,7 +47,8 @@ bool disk_begin(struct disk *disk, int device, const struct engine_task *task, i
 bool disk_ended(struct disk *disk, int device, const struct engine_task *task, double *end, bool *failed,
                 struct error *err);
 
-/* Called once all devices have written: rank 0 completes the checkpoint, if checkpoints are written. False: the previous one failed. */
+/* Called once all devices have written: rank 0 completes the checkpoint, if checkpoints are written. False: the
+ * previous one failed. */
 bool disk_complete(struct disk *disk, struct error *err);
 
 /* After the run: waits for pending operations. False: samples or files are wrong. */

@@ -17,8 +17,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* What ranks tell each other before and after a run. Every call has a number, by which its messages are known; a rank can be one call
- * ahead of another. */
+/* What ranks tell each other before and after a run. Every call has a number, by which its messages are known; a rank
+ * can be one call ahead of another. */
 
 #define ROUNDS 16   /* of the clocks */
 #define NAP    0.03 /* seconds of one wait */
@@ -286,7 +286,8 @@ static bool arrived(void *context, const struct wire_head *head, void *bytes, st
                                       : collective_arrived(&game->player, head, bytes, err);
 }
 
-/* Names, beside the rank that is lost, those that are as silent: behind a cable or a switch there is often more than one. */
+/* Names, beside the rank that is lost, those that are as silent: behind a cable or a switch there is often more than
+ * one. */
 static bool lost(void *context, int rank, const char *why, struct error *err)
 {
     struct game *game = context;
@@ -353,7 +354,8 @@ static bool simulate(struct game *game, struct run_result *result, struct error 
     return ok;
 }
 
-/* Returns the median of the iterations' seconds, for which there is room; `other` is not part of the tasks of a single one. */
+/* Returns the median of the iterations' seconds, for which there is room; `other` is not part of the tasks of a single
+ * one. */
 static double median_of(const double *ends, int count, double other, double *seconds)
 {
     for (int i = 0; i < count; i++)
@@ -501,7 +503,8 @@ double run_drift(double change, double uncertain, double seconds)
     return fabs(change) > uncertain && seconds > 0.0 ? change / seconds : 0.0;
 }
 
-/* Compares the clocks again: times of a clock that is faster or slower than rank 0's are corrected, as if it had always been. */
+/* Compares the clocks again: times of a clock that is faster or slower than rank 0's are corrected, as if it had always
+ * been. */
 static bool see_drift(struct game *game, double start, struct error *err)
 {
     double offset, uncertain;

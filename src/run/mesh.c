@@ -1,7 +1,8 @@
-/* Stream sockets between all ranks. Each rank has a queue of messages to each other one, and one message that comes from it.
+/* Stream sockets between all ranks. Each rank has a queue of messages to each other one, and one message that comes
+ * from it.
  *
- * A rank whose process ends is lost at once: its sockets close. One whose cable is cut is lost when nothing has come from it for
- * `silence` seconds. */
+ * A rank whose process ends is lost at once: its sockets close. One whose cable is cut is lost when nothing has come
+ * from it for `silence` seconds. */
 #include "core/clock.h"
 #include "core/vector.h"
 #include "run/wire.h"

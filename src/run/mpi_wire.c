@@ -1,5 +1,5 @@
-/* The wire of ranks that mpirun or srun has started. A message is two of MPI's: its head, for which a receive is always open, and its
- * bytes, for which one is opened when the head says how many they are. MPI keeps the order of each. */
+/* The wire of ranks that mpirun or srun has started. A message is two of MPI's: its head, for which a receive is always
+ * open, and its bytes, for which one is opened when the head says how many they are. MPI keeps the order of each. */
 #include "comm/group.h"
 #include "core/clock.h"
 #include "core/vector.h"
@@ -277,8 +277,8 @@ static bool look_heads(struct mpi_wire *mpi, bool *came, struct error *err)
     return true;
 }
 
-/* Takes heads that have come until one has bytes, which MPI copies at once between processes of one host. Those of other ranks stay
- * until the next time, which begins with them. */
+/* Takes heads that have come until one has bytes, which MPI copies at once between processes of one host. Those of
+ * other ranks stay until the next time, which begins with them. */
 static bool take_heads(struct mpi_wire *mpi, bool *came, struct error *err)
 {
     const int size = mpi->wire.size, first = mpi->next;
@@ -296,9 +296,9 @@ static bool take_heads(struct mpi_wire *mpi, bool *came, struct error *err)
     return mpi->in_count == opened || look_bytes(mpi, came, err);
 }
 
-/* Does what can be done, but no more than one copy: what came or went before it may let a device send, and that message should be on
- * its way while this rank copies. Hence heads are looked at first, and taken last: MPI works in each look, and what has ended in one is
- * seen in the next. */
+/* Does what can be done, but no more than one copy: what came or went before it may let a device send, and that message
+ * should be on its way while this rank copies. Hence heads are looked at first, and taken last: MPI works in each look,
+ * and what has ended in one is seen in the next. */
 static bool move(struct mpi_wire *mpi, bool *came, struct error *err)
 {
     return look_heads(mpi, came, err) && look_bytes(mpi, came, err) && look_out(mpi, came, err) &&

@@ -1,5 +1,5 @@
-/* The approximate memory of a run's buffers, compared with the hosts' free memory before the run begins, as the system would kill it
- * later. Private to run. */
+/* The approximate memory of a run's buffers, compared with the hosts' free memory before the run begins, as the system
+ * would kill it later. Private to run. */
 #ifndef REHEARSE_RUN_NEED_H
 #define REHEARSE_RUN_NEED_H
 
@@ -10,8 +10,8 @@ struct need {
     int64_t needed, there; /* bytes; there: 0 if the system does not say */
 };
 
-/* Sums the buffers of this rank: the longest message that it sends, one or two from each device that sends to it (message_ahead), and for
- * each device the largest collective with other ranks and the largest without. */
+/* Sums the buffers of this rank: the longest message that it sends, one or two from each device that sends to it
+ * (message_ahead), and for each device the largest collective with other ranks and the largest without. */
 bool need_look(struct need *need, const struct player *player, struct error *err);
 
 /* The needs of all ranks of each host. */

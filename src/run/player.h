@@ -1,18 +1,18 @@
-/* Executes the tasks of a rank's devices: the same tasks, order and rules as in the engine (sim/engine/engine.h, whose steps it follows),
- * but in real time and with real messages.
+/* Executes the tasks of a rank's devices: the same tasks, order and rules as in the engine (sim/engine/engine.h, whose
+ * steps it follows), but in real time and with real messages.
  *
  * Each device is a small state machine with eight streams; one thread serves all of them and the messages.
  *
  *   Kernels end at their begin plus their seconds, or when they have been computed (compute.h).
  *   A task that only waits for tasks of its own device begins when the last one was due,
- *   not when that was noticed: emulated devices do not become slower because they share a processor. How late a due task is noticed
- *   is measured.
- *   Messages carry the plan's bytes, and the time at which the emulated link delivers them. They count as received once the bytes
- *   have arrived and that time has come. Between devices of one rank, bytes are copied.
- *   Collectives. The devices of a rank first sum (or concatenate) their values; then the ranks execute the collective, around a ring
- *   or directly; each device gets a copy. Every piece carries the latest arrival of a member that its sender knows of. A collective
- *   ends when its bytes have arrived, but not before the arrival of the last member plus its seconds. The result is compared with the
- *   sum of all members.
+ *   not when that was noticed: emulated devices do not become slower because they share a processor. How late a due
+ *   task is noticed is measured.
+ *   Messages carry the plan's bytes, and the time at which the emulated link delivers them. They count as received once
+ *   the bytes have arrived and that time has come. Between devices of one rank, bytes are copied.
+ *   Collectives. The devices of a rank first sum (or concatenate) their values; then the ranks execute the collective,
+ *   around a ring or directly; each device gets a copy. Every piece carries the latest arrival of a member that its
+ *   sender knows of. A collective ends when its bytes have arrived, but not before the arrival of the last member plus
+ *   its seconds. The result is compared with the sum of all members.
  *
  * Private to run. */
 #ifndef REHEARSE_RUN_PLAYER_H
@@ -48,7 +48,8 @@ struct player_stream {
     int64_t number, cause; /* of its task's record, and of the record that it waited for; -1: none */
 };
 
-/* A task that was done. The number of a record is device << 32 | its place among the device's, which is that of its begin. */
+/* A task that was done. The number of a record is device << 32 | its place among the device's, which is that of its
+ * begin. */
 struct player_record {
     double begin, end;
     int64_t cause;
@@ -175,7 +176,8 @@ struct player {
     double computed;       /* seconds that the plan has for the kernels that were computed */
 };
 
-/* Prepares the devices of the wire's rank; the tasks must stay. The caller ends it with player_release, also after a failure. */
+/* Prepares the devices of the wire's rank; the tasks must stay. The caller ends it with player_release, also after a
+ * failure. */
 bool player_init(struct player *player, const struct sim_tasks *tasks, const struct player_options *options,
                  struct wire *wire, struct talk *talk, struct error *err);
 void player_release(struct player *player);
@@ -183,8 +185,8 @@ void player_release(struct player *player);
 /* Plays from `start` (this rank's clock_now) on. */
 bool player_play(struct player *player, double start, double timeout, struct error *err);
 
-/* False, with an error that names the device and the numbers, if something was done otherwise than in the schedule; `peaks`: bytes of
- * activations of each device at its fullest moment, NULL: not compared. */
+/* False, with an error that names the device and the numbers, if something was done otherwise than in the schedule;
+ * `peaks`: bytes of activations of each device at its fullest moment, NULL: not compared. */
 bool player_check(const struct player *player, const int64_t *peaks, struct error *err);
 
 /* ---- parts of the player ---- */
@@ -202,7 +204,8 @@ void pool_give(struct player_pool *pool, void *bytes); /* NULL is allowed */
 
 /* message.c */
 bool message_init(struct player *player, struct error *err);
-/* Returns how many messages of a channel are in this rank's memory at one time, about: one that waits, and one that is on its way. */
+/* Returns how many messages of a channel are in this rank's memory at one time, about: one that waits, and one that is
+ * on its way. */
 int message_ahead(const struct player *player, int channel);
 /* Makes the buffers for these, so that no page is touched for the first time while the run's time counts. */
 bool message_prepare(struct player *player, struct error *err);

@@ -55,7 +55,8 @@ static int64_t rounds_of(enum sim_collective kind, int members)
     return kind == SIM_ALL_REDUCE || kind == SIM_MEETING ? 2 * rounds : rounds;
 }
 
-/* A message takes the latency and its bytes' time; a collective a latency for each round of a tree, up and, if it reduces, down. */
+/* A message takes the latency and its bytes' time; a collective a latency for each round of a tree, up and, if it
+ * reduces, down. */
 static void set_seconds(const struct engine_system *system, const struct run_link *link,
                         struct engine_task *task, int members)
 {

@@ -5,8 +5,8 @@
 #include "run/player.h"
 #include "run/run.h"
 
-/* Returns by how much a clock must be corrected, seconds a second, whose difference to rank 0's has changed by so much during the run: 0
- * unless it is more than both comparisons can be wrong. */
+/* Returns by how much a clock must be corrected, seconds a second, whose difference to rank 0's has changed by so much
+ * during the run: 0 unless it is more than both comparisons can be wrong. */
 double run_drift(double change, double uncertain, double seconds);
 
 /* All ranks call it; rank 0 fills in the result and gives the tasks to the sink (NULL: none). */

@@ -1,10 +1,12 @@
 /* Plays a plan: the ranks of a run emulate its devices and send real messages.
  *
- * Design. `rehearse simulate` turns a plan into tasks (passes, messages, collectives, loads, saves), and an engine computes when each of
- * them begins and ends. A run executes the same list of tasks (sim/tasks.h) with the same order, dependencies and bytes. So every plan and
- * schedule that is simulated by layers can be played, and a difference in time comes from the machine, not from the order.
+ * Design. `rehearse simulate` turns a plan into tasks (passes, messages, collectives, loads, saves), and an engine
+ * computes when each of them begins and ends. A run executes the same list of tasks (sim/tasks.h) with the same order,
+ * dependencies and bytes. So every plan and schedule that is simulated by layers can be played, and a difference in
+ * time comes from the machine, not from the order.
  *
- *   game.c        a run: what ranks tell each other before and after it; makes tasks, prices links, compares clocks, starts all ranks at one time, collects results on rank 0
+ *   game.c        a run: what ranks tell each other before and after it; makes tasks, prices links, compares clocks,
+ *                 starts all ranks at one time, collects results on rank 0
  *   player.c      devices as state machines, many of them in one thread (player.h: rules of time)
  *   message.c     messages between devices
  *   collective.c  collectives, around rings of ranks
@@ -19,8 +21,9 @@
  *
  * Every rank makes the same tasks from the same plan; ranks compare a hash of it before they start.
  *
- * Each task is checked against the schedule: a message has one sender, one receiver, a micro-batch and a length; a collective's sum is
- * that of its members; activations are stored and freed as often as the order says, and their peak equals the engine's to the byte. */
+ * Each task is checked against the schedule: a message has one sender, one receiver, a micro-batch and a length; a
+ * collective's sum is that of its members; activations are stored and freed as often as the order says, and their peak
+ * equals the engine's to the byte. */
 #ifndef REHEARSE_RUN_RUN_H
 #define REHEARSE_RUN_RUN_H
 

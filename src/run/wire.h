@@ -1,8 +1,10 @@
-/* Messages between the ranks of a run. Only this module knows the transport: MPI, or sockets between processes that rehearse has started.
+/* Messages between the ranks of a run. Only this module knows the transport: MPI, or sockets between processes that
+ * rehearse has started.
  *
- * A message has a head and bytes. `send` queues it and returns; the caller keeps the bytes until its counter of pending messages is
- * decremented. Messages from one rank to another arrive in the order of sending. A receiver gets them: `place` returns the memory for the
- * bytes of a head, `arrived` gets both once they are complete. Nothing happens outside wire_poll.
+ * A message has a head and bytes. `send` queues it and returns; the caller keeps the bytes until its counter of pending
+ * messages is decremented. Messages from one rank to another arrive in the order of sending. A receiver gets them:
+ * `place` returns the memory for the bytes of a head, `arrived` gets both once they are complete. Nothing happens
+ * outside wire_poll.
  *
  * A wire is used by one thread. */
 #ifndef REHEARSE_RUN_WIRE_H
@@ -104,9 +106,9 @@ void wire_close(struct wire *wire); /* NULL is allowed */
 /* Ends a rank's process, which belongs to the run: never returns. */
 _Noreturn void wire_leave(struct wire *wire, int status);
 
-/* Ranks that have said nothing for a fifth of the silence say that they live: so every one is heard while its process polls, whatever it
- * waits for. Calls `lose` for those that have been silent for too long; time in which this one did other work, or had no processor, does not count.
- * For wires: call it in each poll. */
+/* Ranks that have said nothing for a fifth of the silence say that they live: so every one is heard while its process
+ * polls, whatever it waits for. Calls `lose` for those that have been silent for too long; time in which this one did
+ * other work, or had no processor, does not count. For wires: call it in each poll. */
 typedef bool wire_lose(struct wire *wire, int rank, const char *why, struct error *err);
 bool wire_beat(struct wire *wire, wire_lose *lose, struct error *err);
 
@@ -125,16 +127,17 @@ struct wire *wire_alone(struct error *err);
 
 /* ---- sockets (mesh.c) ---- */
 
-/* Makes a wire over connected stream sockets, one to each other rank (own, and of ranks that come later: -1), which it closes. A rank whose socket
- * closes, or that is silent for `silence` seconds, is lost. */
+/* Makes a wire over connected stream sockets, one to each other rank (own, and of ranks that come later: -1), which it
+ * closes. A rank whose socket closes, or that is silent for `silence` seconds, is lost. */
 struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err);
 
 /* ---- MPI (mpi_wire.c) ---- */
 
 struct comm;
 
-/* Makes a wire over the ranks of `comm`, which must stay longer. A rank is lost when MPI says so, or nothing has come from it for `silence`
- * seconds. `survives`: others go on without it, and end by wire_leave, which lets them agree on that. */
+/* Makes a wire over the ranks of `comm`, which must stay longer. A rank is lost when MPI says so, or nothing has come
+ * from it for `silence` seconds. `survives`: others go on without it, and end by wire_leave, which lets them agree on
+ * that. */
 struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, struct error *err);
 
 /* ---- a wire that fails ---- */
@@ -144,11 +147,12 @@ void wire_cut(struct wire *wire);
 
 /* ---- ranks that come later ---- */
 
-/* Late: the rank's process need not be there yet, and its silence means nothing until it has said something. Else it is lost as any other one
- * if nothing comes from it from now on. */
+/* Late: the rank's process need not be there yet, and its silence means nothing until it has said something. Else it is
+ * lost as any other one if nothing comes from it from now on. */
 void wire_await(struct wire *wire, int rank, bool late);
 
-/* Gives the wire, which closes it, a connected socket to a rank that had none. False: it is not wanted, and stays the caller's. */
+/* Gives the wire, which closes it, a connected socket to a rank that had none. False: it is not wanted, and stays the
+ * caller's. */
 bool wire_attach(struct wire *wire, int rank, int socket);
 
 /* ---- between ranks: all call these in the same order, and wait as long as the others are heard (game.c) ---- */

@@ -1,7 +1,7 @@
 /* Actions of a rank: passes, and what PyTorch's schedules have beside them; and their names.
  *
- * A name is stage, kind and micro-batch: "3F0". Two generations of letters exist. In files of 2024 B is the gradient of a
- * stage's input and BW the whole backward pass; later I is the gradient of the input and B the whole pass. */
+ * A name is stage, kind and micro-batch: "3F0". Two generations of letters exist. In files of 2024 B is the gradient of
+ * a stage's input and BW the whole backward pass; later I is the gradient of the input and B the whole pass. */
 #ifndef REHEARSE_SCHEDULE_ACTION_H
 #define REHEARSE_SCHEDULE_ACTION_H
 

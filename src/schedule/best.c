@@ -65,8 +65,8 @@ static bool is_start(const struct schedule *schedule, int chunks, bool any_place
            (schedule->chunks == 1 && any_placement);
 }
 
-/* Makes the order of a schedule, whose devices are 0 if this shape does not fit it; memory 0: as it is defined. The caller
- * ends it with pass_order_release, also after a failure. */
+/* Makes the order of a schedule, whose devices are 0 if this shape does not fit it; memory 0: as it is defined. The
+ * caller ends it with pass_order_release, also after a failure. */
 static bool make_start(const struct schedule *schedule, const struct schedule_shape *shape, int chunks,
                        double memory, struct pass_order *order, struct error *err)
 {
@@ -92,8 +92,8 @@ static bool make_start(const struct schedule *schedule, const struct schedule_sh
     return made;
 }
 
-/* Makes the orders of all schedules; of one that does not fit this shape there is none. Those that fill a memory are made for
- * `memory` (0: as they are defined), others may need more. *count of them are the caller's to
+/* Makes the orders of all schedules; of one that does not fit this shape there is none. Those that fill a memory are
+ * made for `memory` (0: as they are defined), others may need more. *count of them are the caller's to
  * end with pass_order_release, also after a failure. */
 static bool starts_make(const struct schedule_shape *shape, int chunks, bool any_placement, double memory,
                         struct pass_order starts[static STARTS_MAX], int *count, struct error *err)
@@ -205,9 +205,9 @@ static bool has_pairs(const struct pass_order *order)
     return false;
 }
 
-/* Plays orders one after the other, in the sequence of what the closed formulas promise, until so many passes were played
- * that it takes some seconds, and keeps the best that fits in memory. Sets found->order, makespan and span; devices of the
- * order are 0 if none fits. The caller ends *found with order_found_release, also after a failure. */
+/* Plays orders one after the other, in the sequence of what the closed formulas promise, until so many passes were
+ * played that it takes some seconds, and keeps the best that fits in memory. Sets found->order, makespan and span;
+ * devices of the order are 0 if none fits. The caller ends *found with order_found_release, also after a failure. */
 static bool starts_choose(const struct schedule_shape *shape, int chunks, bool any_placement,
                           const struct starts_goal *goal, struct order_found *found, struct error *err)
 {
@@ -369,8 +369,8 @@ static bool bound_placements(const struct order_search *all, const struct schedu
     return true;
 }
 
-/* Takes the best order of the table for a shape that is too large for a search; if none fits in memory, one that a single
- * list makes. */
+/* Takes the best order of the table for a shape that is too large for a search; if none fits in memory, one that a
+ * single list makes. */
 static bool choose(const struct order_search *all, const struct schedule_shape *shape, int chunks, int first,
                    int placements, uint16_t *device_of, struct pass_cost *costs, struct order_found *found,
                    struct error *err)

@@ -6,8 +6,8 @@
  * placements of any number of chunks, and is never slower than a schedule of the table with the same chunks,
  * or with one chunk, that fits in memory; those of two chains, and passes that overlap, are left out.
  *
- * A shape of more than two million passes is not searched: of the schedules of the table those that their formulas promise to
- * be the shortest are played (starts.h), and the bound says how much there may be to gain. */
+ * A shape of more than two million passes is not searched: of the schedules of the table those that their formulas
+ * promise to be the shortest are played (starts.h), and the bound says how much there may be to gain. */
 #ifndef REHEARSE_SCHEDULE_BEST_H
 #define REHEARSE_SCHEDULE_BEST_H
 

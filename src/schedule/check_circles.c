@@ -95,8 +95,8 @@ static int inputs_of(const struct checked *checked, uint32_t index, uint32_t inp
     return count;
 }
 
-/* Returns input number `which` of a cell as a pass, or CHECK_NONE: there are no more. Number 0 is the pass before the cell on its
- * device, if any. *waiting is the pass of the cell that needs it. */
+/* Returns input number `which` of a cell as a pass, or CHECK_NONE: there are no more. Number 0 is the pass before the
+ * cell on its device, if any. *waiting is the pass of the cell that needs it. */
 static uint32_t input_at(const struct checked *checked, uint32_t cell, int which, uint32_t *waiting)
 {
     uint32_t inputs[2];
@@ -204,8 +204,9 @@ static uint32_t remote_input(const struct search *search, const struct pass *pas
     return pass->kind == PASS_FORWARD ? other->forward : other->backward;
 }
 
-/* Finds number `which` of the cells that the last cell of the search waits for. Returns false if there are no more. Inputs that
- * the same device makes are left out: that they come earlier is checked already, so the cell before stands for them. */
+/* Finds number `which` of the cells that the last cell of the search waits for. Returns false if there are no more.
+ * Inputs that the same device makes are left out: that they come earlier is checked already, so the cell before stands
+ * for them. */
 static bool next_of(const struct search *search, const struct step *step, int which, struct step *next)
 {
     const struct checked *checked = search->checked;

@@ -356,9 +356,9 @@ static bool add_passes(struct schedule_csv *csv, const struct pass_order *order,
     return true;
 }
 
-/* Communication is placed as PyTorch places it: in rounds, in which every rank whose next cell has its inputs takes it and
- * sends at once; the RECV goes to the end of what the other rank has so far. Two ranks then have their messages in the same
- * sequence. */
+/* Communication is placed as PyTorch places it: in rounds, in which every rank whose next cell has its inputs takes it
+ * and sends at once; the RECV goes to the end of what the other rank has so far. Two ranks then have their messages in
+ * the same sequence. */
 struct sender {
     const struct pass_order *order;
     struct pass *passes; /* joined: those of device d are passes[next[d]] .. passes[end[d] - 1] */

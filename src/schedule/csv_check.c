@@ -39,8 +39,8 @@ static bool measure(struct view *view)
     return true;
 }
 
-/* Each micro-batch has a forward pass, so a number above that of all actions means a gap; it is found without an array for
- * the numbers. */
+/* Each micro-batch has a forward pass, so a number above that of all actions means a gap; it is found without an array
+ * for the numbers. */
 static bool check_range(const struct view *view)
 {
     const struct schedule_csv *csv = view->csv;

@@ -50,15 +50,16 @@ static double dual_folded(const struct formula_case *c)
     return c->m * all_of(c) + (c->p - 1) * (c->x + c->b + c->w - 3 * c->w) / 2;
 }
 
-/* ZB-V: no device idles within its span, and half a forward pass is a step of the leg down (arXiv 2401.10241, section 6). */
+/* ZB-V: no device idles within its span, and half a forward pass is a step of the leg down (arXiv 2401.10241, section
+ * 6). */
 static double filled_v(const struct formula_case *c)
 {
     return c->m * all_of(c) + (c->p - 1) * c->f / 2;
 }
 
-/* Chimera: a unit of p micro-batches fits together without bubbles if both directions take as long; the difference of the
- * backward pass is waited for p - 2 times in each unit (arXiv 2107.06925, figure 3, and for one unit with b + w = f its
- * (p - 2) / (2 m + p - 2)). */
+/* Chimera: a unit of p micro-batches fits together without bubbles if both directions take as long; the difference of
+ * the backward pass is waited for p - 2 times in each unit (arXiv 2107.06925, figure 3, and for one unit with b + w = f
+ * its (p - 2) / (2 m + p - 2)). */
 static double crossed(const struct formula_case *c)
 {
     return c->m * all_of(c) + (c->p - 2) * c->f + c->m / c->p * (c->p - 2) * (c->b + c->w - c->f);

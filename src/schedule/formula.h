@@ -1,9 +1,9 @@
 /* Closed formulas of makespans and memory, for devices that are alike and sends that take no time.
  *
- * p devices, m micro-batches, v chunks of a device; f, b, w: seconds of a device for the forward pass, the input gradient and
- * the weight gradient of a micro-batch, all its chunks together; T = f + b + w. x is the time of a pair of a forward and a whole
- * backward pass that overlap; T if they hide nothing. A formula stands beside what was played: it is exact under its
- * condition, and otherwise near. */
+ * p devices, m micro-batches, v chunks of a device; f, b, w: seconds of a device for the forward pass, the input
+ * gradient and the weight gradient of a micro-batch, all its chunks together; T = f + b + w. x is the time of a pair of
+ * a forward and a whole backward pass that overlap; T if they hide nothing. A formula stands beside what was played: it
+ * is exact under its condition, and otherwise near. */
 #ifndef REHEARSE_SCHEDULE_FORMULA_H
 #define REHEARSE_SCHEDULE_FORMULA_H
 

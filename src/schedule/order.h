@@ -45,8 +45,8 @@ struct pass_order {
     bool flushes; /* a step waits for its micro-batches, and the next ones wait for the step */
 };
 
-/* Makes an order without passes, stage s on device s mod devices. The caller ends it with pass_order_release, also after a
- * failure. ERROR_INPUT: a number is beyond its limit. */
+/* Makes an order without passes, stage s on device s mod devices. The caller ends it with pass_order_release, also
+ * after a failure. ERROR_INPUT: a number is beyond its limit. */
 bool pass_order_init(struct pass_order *order, int devices, int stages, int chains, int microbatches,
                      struct error *err);
 void pass_order_release(struct pass_order *order);

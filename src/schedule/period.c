@@ -1,6 +1,6 @@
-/* The steady state of a schedule without flush. Times of an order are longest paths, and the order repeats itself from iteration
- * to iteration, so after the pipeline has filled, a number of iterations takes a fixed time. It is the difference of the
- * makespans of two orders, the second one by REPEATS iterations longer. */
+/* The steady state of a schedule without flush. Times of an order are longest paths, and the order repeats itself from
+ * iteration to iteration, so after the pipeline has filled, a number of iterations takes a fixed time. It is the
+ * difference of the makespans of two orders, the second one by REPEATS iterations longer. */
 #include "schedule/schedule.h"
 
 #include <math.h>

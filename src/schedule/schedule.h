@@ -23,8 +23,9 @@ struct schedule {
 /* Ended by a row without name. */
 extern const struct schedule schedules[];
 
-/* Returns the schedule with this name or alias, in any case; NULL: none, and *err proposes a similar name. A name may end in
- * the number of chunks where they are chosen ("interleaved-1F1B v4"), which goes to *chunks; else it is left alone. */
+/* Returns the schedule with this name or alias, in any case; NULL: none, and *err proposes a similar name. A name may
+ * end in the number of chunks where they are chosen ("interleaved-1F1B v4"), which goes to *chunks; else it is left
+ * alone. */
 const struct schedule *schedule_find(const char *name, int *chunks, struct error *err);
 
 /* Returns the chunks of each device, and the stages, for a shape. */
@@ -35,8 +36,8 @@ int schedule_stages(const struct schedule *schedule, const struct schedule_shape
 bool schedule_make(const struct schedule *schedule, const struct schedule_shape *shape,
                    struct pass_order *order, struct error *err);
 
-/* Finds the seconds of an iteration in the steady state of a schedule without flush, from iteration to iteration; NAN: the
- * schedule flushes, or the orders that tell would be too large. shape->timing must be there. */
+/* Finds the seconds of an iteration in the steady state of a schedule without flush, from iteration to iteration; NAN:
+ * the schedule flushes, or the orders that tell would be too large. shape->timing must be there. */
 bool schedule_period(const struct schedule *schedule, const struct schedule_shape *shape, double *seconds,
                      struct error *err);
 

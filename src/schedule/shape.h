@@ -9,11 +9,11 @@ struct schedule_shape {
     int chunks;       /* of each device; 0: as the schedule has them, or 2 */
     int microbatches; /* of an iteration, over all chains */
     int iterations;   /* that a schedule without flush runs into each other; 0: 1. The others have 1 */
-    /* Times that a schedule may look at, and the memory that it may fill, in the unit of `kept`. `costs` has one entry per
-     * stage in the schedule's own numbering (schedule_stages); NULL: equal passes, and sends of no time. */
+    /* Times that a schedule may look at, and the memory that it may fill, in the unit of `kept`. `costs` has one entry
+     * per stage in the schedule's own numbering (schedule_stages); NULL: equal passes, and sends of no time. */
     const struct timing_options *timing;
-    /* For a schedule that chooses the devices of stages: fills in the costs of all stages on these devices. NULL: costs belong
-     * to stages, wherever they are. */
+    /* For a schedule that chooses the devices of stages: fills in the costs of all stages on these devices. NULL: costs
+     * belong to stages, wherever they are. */
     bool (*costs_at)(const void *context, const uint16_t *device_of, int stages, struct pass_cost *costs,
                      struct error *err);
     const void *context; /* of costs_at */

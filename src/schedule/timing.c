@@ -52,8 +52,8 @@ static inline double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* Moves *start to the time at which a pass can begin. Returns the input that is missing, or NULL. An input that the device
- * made itself is no later than the device is free. */
+/* Moves *start to the time at which a pass can begin. Returns the input that is missing, or NULL. An input that the
+ * device made itself is no later than the device is free. */
 static inline const double *begins(const struct play *play, const struct play_stage *stage,
                                    const struct pass *pass, double *start)
 {
@@ -80,8 +80,8 @@ static inline const double *begins(const struct play *play, const struct play_st
     return NULL;
 }
 
-/* Returns the time from which a device receives: it is free at `clock`, its last pass ended at `last_end`, and what that
- * sends goes at the same time if the messages are one call. */
+/* Returns the time from which a device receives: it is free at `clock`, its last pass ended at `last_end`, and what
+ * that sends goes at the same time if the messages are one call. */
 static inline double fuse(const struct play *play, const struct play_stage *stage, const struct pass *pass,
                           const struct play_device *device, double clock)
 {

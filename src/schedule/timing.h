@@ -1,8 +1,8 @@
 /* The time and the memory of an order, with whole passes as tasks.
  *
  * An order fixes the sequence on every device, and delays do not depend on load, so the times are longest paths: the
- * order of evaluation does not matter, and no event queue is needed. A pass begins when its device is free and its input
- * has arrived. Links that are shared and collectives inside a pass are the matter of sim/engine. */
+ * order of evaluation does not matter, and no event queue is needed. A pass begins when its device is free and its
+ * input has arrived. Links that are shared and collectives inside a pass are the matter of sim/engine. */
 #ifndef REHEARSE_SCHEDULE_TIMING_H
 #define REHEARSE_SCHEDULE_TIMING_H
 
@@ -31,8 +31,8 @@ struct timing_options {
         send_blocks; /* sending and receiving occupy the device, as Megatron's default does; else only delay */
     enum timing_fusion fusion; /* where messages block */
     bool receive_blocks; /* only receiving occupies the device: receives are posted when they are needed */
-    /* Messages of a device to the next one of the ring go one after the other, and so do those to other devices, which is one
-     * device in a pipeline; else any number go at once. */
+    /* Messages of a device to the next one of the ring go one after the other, and so do those to other devices, which
+     * is one device in a pipeline; else any number go at once. */
     bool send_in_turn;
 };
 
@@ -56,8 +56,8 @@ struct timing {
     double *begin, *end; /* of each pass of the order; NULL unless asked for */
 };
 
-/* Fills in *timing; the caller ends it with timing_release, also after a failure. ERROR_INPUT if passes wait for each other;
- * the text names one of them. */
+/* Fills in *timing; the caller ends it with timing_release, also after a failure. ERROR_INPUT if passes wait for each
+ * other; the text names one of them. */
 bool timing_of_order(const struct pass_order *order, const struct timing_options *options, bool keep_passes,
                      struct timing *timing, struct error *err);
 void timing_release(struct timing *timing);

@@ -205,8 +205,8 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
     *trial = (struct trial){.schedule = schedule, .period = NAN};
     struct schedule_shape shape = {
         .devices = options->devices, .chunks = options->chunks, .microbatches = options->microbatches};
-    /* The first order says where the stages are, so that their costs are known; the second one may depend on these. A schedule
-     * that chooses the places asks for the costs itself. */
+    /* The first order says where the stages are, so that their costs are known; the second one may depend on these. A
+     * schedule that chooses the places asks for the costs itself. */
     bool needs = needs_places(options);
     bool placed = needs && !schedule->fills_memory
                       ? schedule_make(schedule, &shape, &trial->order, err)

@@ -1,9 +1,10 @@
-/* A trial of a schedule: an order, made by name or read from PyTorch's CSV, and its time and memory for given pass times.
+/* A trial of a schedule: an order, made by name or read from PyTorch's CSV, and its time and memory for given pass
+ * times.
  *
- * Times and memory are those of a device for one micro-batch. A stage takes its part: with v chunks of a device a v-th, and all
- * of it where the chunks belong to chains that each take a part of the micro-batches. Times of each stage count as they are.
- * The unit of memory is the activations of one micro-batch on a device, kept from its forward pass until the gradient of its
- * weights is done. */
+ * Times and memory are those of a device for one micro-batch. A stage takes its part: with v chunks of a device a v-th,
+ * and all of it where the chunks belong to chains that each take a part of the micro-batches. Times of each stage count
+ * as they are. The unit of memory is the activations of one micro-batch on a device, kept from its forward pass until
+ * the gradient of its weights is done. */
 #ifndef REHEARSE_SCHEDULE_TRIAL_H
 #define REHEARSE_SCHEDULE_TRIAL_H
 
@@ -46,8 +47,9 @@ struct trial {
     struct formula formula; /* without a text if there is none for these times */
 };
 
-/* Both make the order, check it and play it. The caller ends the trial with trial_release, also after a failure. ERROR_USAGE: there
- * are too few or too many times. ERROR_INPUT: the shape does not fit the schedule, or the file is wrong; the text says why. */
+/* Both make the order, check it and play it. The caller ends the trial with trial_release, also after a failure.
+ * ERROR_USAGE: there are too few or too many times. ERROR_INPUT: the shape does not fit the schedule, or the file is
+ * wrong; the text says why. */
 bool trial_by_name(const struct schedule *schedule, const struct trial_options *options, struct trial *trial,
                    struct error *err);
 /* Devices, chunks and micro-batches are the file's. */

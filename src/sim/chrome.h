@@ -1,13 +1,13 @@
-/* A timeline as a trace in Chrome's trace-event format, shaped as Kineto (PyTorch's profiler) writes its traces, so that
- * Perfetto, chrome://tracing and HolisticTraceAnalysis read it.
+/* A timeline as a trace in Chrome's trace-event format, shaped as Kineto (PyTorch's profiler) writes its traces, so
+ * that Perfetto, chrome://tracing and HolisticTraceAnalysis read it.
  *
  * Each device is a process, each stream a thread of it. A task is a complete event ("ph": "X") with category kernel,
- * gpu_memcpy for loading and saving, and with args device, stream, correlation and External id; its launch is an event of a
- * host process with the same correlation. Names tell analysers its class: exchanges are named ncclDevKernel_… and copies
- * Memcpy …, as recorded ones are. Steps are ProfilerStep#N, on the host and on each device. Arrows ("s" and "f") lead from
- * sends to their receives, and from a task's cause to the task where they lie on different tracks. Counters ("C") tell memory by
- * its parts, and bytes per second of each link that carries something, beside the tracks of a device that uses it; where
- * links are not known, those of sends, receives and collectives.
+ * gpu_memcpy for loading and saving, and with args device, stream, correlation and External id; its launch is an event
+ * of a host process with the same correlation. Names tell analysers its class: exchanges are named ncclDevKernel_… and
+ * copies Memcpy …, as recorded ones are. Steps are ProfilerStep#N, on the host and on each device. Arrows ("s" and "f")
+ * lead from sends to their receives, and from a task's cause to the task where they lie on different tracks. Counters
+ * ("C") tell memory by its parts, and bytes per second of each link that carries something, beside the tracks of a
+ * device that uses it; where links are not known, those of sends, receives and collectives.
  *
  * Written as the tasks come: memory is 5 MiB for the causes of arrows, whatever the length of the run. Time stamps are
  * microseconds with three digits. */
@@ -33,7 +33,8 @@ struct chrome *chrome_open(const char *path, const struct chrome_options *option
 /* Returns a sink that writes to the trace, which must live as long. */
 struct timeline_sink chrome_sink(struct chrome *chrome);
 
-/* Ends and frees the trace: written if `done`, else removed. Returns `done`, or false if writing failed. NULL is allowed. */
+/* Ends and frees the trace: written if `done`, else removed. Returns `done`, or false if writing failed. NULL is
+ * allowed. */
 bool chrome_close(struct chrome *chrome, bool done, struct error *err);
 
 #endif

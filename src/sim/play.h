@@ -4,12 +4,13 @@
  * computation inside a pass is what the planner's formula says. By layers, a pass is its blocks with their collectives
  * and messages on streams and links (sim/engine), and overlap follows from them.
  *
- * An iteration. Each device does the passes of its schedule. Collectives inside a pass take the share of their seconds that
- * the formula shows. A message to the next stage, or back, delays its receiver, or occupies the stream of passes at both
- * ends, as the plan says. Gradients are exchanged when all devices that hold the same layers have done their last pass;
- * the optimizer waits for all stages where a norm of all gradients is needed, except in schedules without that barrier
- * ("post-validated", arXiv 2401.10241, section 4). Then a device begins the next iteration while others are still at the
- * last one, and an iteration takes as long as the device with the longest time from its first pass to its optimizer. */
+ * An iteration. Each device does the passes of its schedule. Collectives inside a pass take the share of their seconds
+ * that the formula shows. A message to the next stage, or back, delays its receiver, or occupies the stream of passes
+ * at both ends, as the plan says. Gradients are exchanged when all devices that hold the same layers have done their
+ * last pass; the optimizer waits for all stages where a norm of all gradients is needed, except in schedules without
+ * that barrier ("post-validated", arXiv 2401.10241, section 4). Then a device begins the next iteration while others
+ * are still at the last one, and an iteration takes as long as the device with the longest time from its first pass to
+ * its optimizer. */
 #ifndef REHEARSE_SIM_PLAY_H
 #define REHEARSE_SIM_PLAY_H
 
@@ -26,12 +27,12 @@ enum sim_level { SIM_AUTO, SIM_PASSES, SIM_LAYERS };
 
 enum sim_answer { SIM_AS_PLANNED = 0, SIM_YES, SIM_NO };
 
-/* While a checkpoint is saved, passes wait until it is copied to the hosts; until it is written; or only the next optimizer
- * waits for the copies. */
+/* While a checkpoint is saved, passes wait until it is copied to the hosts; until it is written; or only the next
+ * optimizer waits for the copies. */
 enum sim_save_waits { SIM_WAITS_FOR_COPIES, SIM_WAITS_FOR_WRITES, SIM_WAITS_FOR_NOTHING };
 
-/* Gathered parameters of shards are freed: after each pass, so that they are gathered for both; after the backward pass; at the
- * end of the iteration. By layers. */
+/* Gathered parameters of shards are freed: after each pass, so that they are gathered for both; after the backward
+ * pass; at the end of the iteration. By layers. */
 enum sim_reshard { SIM_RESHARD_AS_PLANNED, SIM_RESHARD_PASS, SIM_RESHARD_BACKWARD, SIM_RESHARD_ITERATION };
 
 struct sim_options {
@@ -49,23 +50,24 @@ struct sim_options {
     uint64_t seed;           /* of the jitter */
     int straggler;           /* rank of a slow device; -1 or factor 0: none */
     double straggler_factor; /* of its kernels' seconds */
-    /* Share of a device's multiprocessors that a hidden collective takes from the kernels beside it, which are slower by as
-     * much while it runs (DeepSeek-V3: 20 of 132); by layers. */
+    /* Share of a device's multiprocessors that a hidden collective takes from the kernels beside it, which are slower
+     * by as much while it runs (DeepSeek-V3: 20 of 132); by layers. */
     double collective_share; /* 0: of gathers and scatters of shards, the plan's own (shards_share) */
     int prefetch;            /* blocks whose shards are gathered ahead, by layers; 0: as planned, -1: none */
     enum sim_reshard reshard;
     /* Samples a second that storage gives all readers together (rehearse feed measures it), and the bytes of one (0:
-     * unknown); load_rate 0: loading takes no time. The samples of an iteration are loaded during the one before. By layers,
-     * as saving. */
+     * unknown); load_rate 0: loading takes no time. The samples of an iteration are loaded during the one before. By
+     * layers, as saving. */
     double load_rate, load_bytes;
-    /* Every so many iterations (0: never) devices copy parameters and optimizer states to the host, at `copy_rate` bytes/s of
-     * a device (0: at once), and the hosts write them, at `save_rate` bytes/s of all devices together (0: at once); the
-     * next copy waits until that is done. Copies of a pipeline share the work. */
+    /* Every so many iterations (0: never) devices copy parameters and optimizer states to the host, at `copy_rate`
+     * bytes/s of a device (0: at once), and the hosts write them, at `save_rate` bytes/s of all devices together (0: at
+     * once); the next copy waits until that is done. Copies of a pipeline share the work. */
     int64_t save_every;
     double copy_rate, save_rate;
     enum sim_save_waits save_waits;
     double
-        host_rate; /* bytes/s of a device to and from its host, which transfers between nodes share; 0: nothing shares it */
+        /* bytes/s of a device to and from its host, which transfers between nodes share; 0: nothing shares it */
+        host_rate;
     bool storage_network;      /* loading and writing go over the links between nodes */
     const double *link_speeds; /* of each link of the plan: a factor of its bandwidth; NULL: as planned */
     const struct timeline_sink *sink; /* NULL: none */
@@ -146,8 +148,8 @@ struct sim_result {
     double utilisation;           /* share of the devices' peak; NAN: unknown */
     double bubble;                /* share of all devices' time in which they wait for other stages */
     double formula;               /* seconds; NAN: the plan has none */
-    /* Why it differs by more than 2 %: those in the direction of the difference first, then by seconds. They may be longer
-     * together than the difference, where others make up for them. */
+    /* Why it differs by more than 2 %: those in the direction of the difference first, then by seconds. They may be
+     * longer together than the difference, where others make up for them. */
     int reason_count;
     struct sim_reason {
         const char *name;

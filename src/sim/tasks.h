@@ -1,5 +1,6 @@
-/* The tasks of a plan: the system that sim_play gives to the engine, with all devices one by one, for those who do the tasks for
- * real (run/). What is played and what is simulated are so the same tasks in the same order, of every plan and schedule. */
+/* The tasks of a plan: the system that sim_play gives to the engine, with all devices one by one, for those who do the
+ * tasks for real (run/). What is played and what is simulated are so the same tasks in the same order, of every plan
+ * and schedule. */
 #ifndef REHEARSE_SIM_TASKS_H
 #define REHEARSE_SIM_TASKS_H
 
@@ -33,20 +34,21 @@ struct sim_tasks {
     const char *schedule;
 };
 
-/* Makes the tasks of some iterations of the plan, whose missing prices are filled in; loads and saves are those of the options. The
- * plan and the options must stay as long; ended by sim_tasks_free. NULL on failure. */
+/* Makes the tasks of some iterations of the plan, whose missing prices are filled in; loads and saves are those of the
+ * options. The plan and the options must stay as long; ended by sim_tasks_free. NULL on failure. */
 struct sim_tasks *sim_tasks_make(struct plan *plan, const struct sim_options *options, int iterations,
                                  struct error *err);
 void sim_tasks_free(struct sim_tasks *tasks); /* NULL is allowed */
 
-/* The kernels of a task: of a layer of the plan's model (-1: of no single one, where the schedule cuts the model otherwise than the
- * plan), in a stage of the plan. */
+/* The kernels of a task: of a layer of the plan's model (-1: of no single one, where the schedule cuts the model
+ * otherwise than the plan), in a stage of the plan. */
 struct sim_kernels {
     int layer;
     const struct plan_stage *stage;
 };
 
-/* Returns whether a task of a device, by its template and its place there, is a layer's forward or backward pass, or a part of it. */
+/* Returns whether a task of a device, by its template and its place there, is a layer's forward or backward pass, or a
+ * part of it. */
 bool sim_task_kernels(const struct sim_tasks *tasks, int device, uint32_t template, int place,
                       struct sim_kernels *kernels);
 

@@ -1,5 +1,5 @@
-/* A timeline: which device did which task when. What is played and what is replayed give their tasks to a sink, one at a
- * time; writers (Chrome trace, CSV, figures, shares of time) are sinks, so that no run has to be held in memory. */
+/* A timeline: which device did which task when. What is played and what is replayed give their tasks to a sink, one at
+ * a time; writers (Chrome trace, CSV, figures, shares of time) are sinks, so that no run has to be held in memory. */
 #ifndef REHEARSE_SIM_TIMELINE_H
 #define REHEARSE_SIM_TIMELINE_H
 
@@ -33,8 +33,8 @@ enum timeline_kind {
     TASK_KINDS
 };
 
-/* Of a task that can begin once others have ended, `cause` is the one that ended last: the way from the last task of a run
- * back along causes is its critical path. Ids count from 0 in the order of calls. */
+/* Of a task that can begin once others have ended, `cause` is the one that ended last: the way from the last task of a
+ * run back along causes is its critical path. Ids count from 0 in the order of calls. */
 struct timeline_task {
     int64_t id,
         cause; /* cause -1: none, the task begins with the run or with the end of the task before it */

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Writes the header line and returns a sink that writes the tasks; the stream must stay open as long. Failures to write are
- * left to the stream, which is checked where it is closed. */
+/* Writes the header line and returns a sink that writes the tasks; the stream must stay open as long. Failures to write
+ * are left to the stream, which is checked where it is closed. */
 struct timeline_sink timeline_csv(FILE *out);
 
 #endif

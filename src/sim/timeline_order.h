@@ -13,8 +13,8 @@ struct timeline_part {
     int64_t next_id; /* of the first task; of the first one after this order, when its timeline was given */
 };
 
-/* Gives the passes, sorted by their begin, to the sink, with their sends and the memory of each device. `timing` has the
- * times of passes; part NULL: the order is alone. */
+/* Gives the passes, sorted by their begin, to the sink, with their sends and the memory of each device. `timing` has
+ * the times of passes; part NULL: the order is alone. */
 bool timeline_of_order(const struct pass_order *order, const struct timing_options *options,
                        const struct timing *timing, struct timeline_part *part,
                        const struct timeline_sink *sink, struct error *err);

@@ -1,6 +1,6 @@
-/* The tasks of a timeline as a trace (trace/store/store.h), so that what was played, what was simulated and what was recorded can be
- * compared. A device is a process; what it computes is a call of class `other` without a file; messages and collectives are written to
- * and read from a socket, training data and checkpoints from and to a file. */
+/* The tasks of a timeline as a trace (trace/store/store.h), so that what was played, what was simulated and what was
+ * recorded can be compared. A device is a process; what it computes is a call of class `other` without a file; messages
+ * and collectives are written to and read from a socket, training data and checkpoints from and to a file. */
 #ifndef REHEARSE_SIM_TIMELINE_STORE_H
 #define REHEARSE_SIM_TIMELINE_STORE_H
 

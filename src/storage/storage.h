@@ -184,8 +184,9 @@ bool storage_write(struct storage_writer *writer, const void *from, size_t lengt
 /* Returns whether storage_write_at can be called: the methods of local files, but not direct writes. */
 bool storage_writes_at(const struct storage *storage);
 
-/* Writes at an offset (below 0: behind the last byte), from several threads at once. Every 8 MiB it asks the disk to begin, so that it is
- * not idle until too much is dirty or all must be synced. A writer is written to by this or by storage_write, not by both. */
+/* Writes at an offset (below 0: behind the last byte), from several threads at once. Every 8 MiB it asks the disk to
+ * begin, so that it is not idle until too much is dirty or all must be synced. A writer is written to by this or by
+ * storage_write, not by both. */
 bool storage_write_at(struct storage_writer *writer, int64_t offset, const void *from, size_t length,
                       struct error *err);
 

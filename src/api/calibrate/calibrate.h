@@ -59,8 +59,8 @@ bool calibrate_known(struct calibrate_report *report, struct error *err);
 /* Returns the text of a further file, by its name without ending. */
 struct text *calibrate_add_file(struct calibrate_report *report, const char *name);
 
-/* Reads the log of --log and its job, and adds what they say. On success the report has a run; calibrate_run_release ends
- * it in any case. */
+/* Reads the log of --log and its job, and adds what they say. On success the report has a run; calibrate_run_release
+ * ends it in any case. */
 bool calibrate_from(struct calibrate_report *report, struct error *err);
 void calibrate_run_release(struct calibrate_run *run);
 

@@ -1,5 +1,5 @@
-/* `rehearse calibrate --known`: how well the measured products and collectives that come with the program are predicted when
- * they are left out. */
+/* `rehearse calibrate --known`: how well the measured products and collectives that come with the program are predicted
+ * when they are left out. */
 #include "api/calibrate/calibrate.h"
 
 #include "cost/collective_near.h"

@@ -360,7 +360,7 @@ static bool check(const struct rh_cost_request *given, struct error *err)
     return check_options(given, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *make_cost(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_cost_request *given = request;
     struct cost_chosen chosen = {0};
@@ -468,5 +468,5 @@ const struct api_command api_cost = {
     .name = "cost",
     .options = api_cost_options,
     .size = sizeof(struct rh_cost_request),
-    .make = make,
+    .make = make_cost,
 };

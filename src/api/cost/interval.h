@@ -7,14 +7,14 @@
 #include "cost/model_profile.h"
 #include "evidence/interval.h"
 
-/* Adds the 80 % interval of each device type, as shares of its computed times, to the profile's source, and whether it is
- * extrapolated. */
+/* Adds the 80 % interval of each device type, as shares of its computed times, to the profile's source, and whether it
+ * is extrapolated. */
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err);
 
-/* The same for a profile of files, which name no model: of all runs on the devices' generations, wider where kernels are
- * modelled roughly, and without an upper end where loops of unknown length run once. */
+/* The same for a profile of files, which name no model: of all runs on the devices' generations, wider where kernels
+ * are modelled roughly, and without an upper end where loops of unknown length run once. */
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               const struct layer_doubts *doubts, struct error *err);
 

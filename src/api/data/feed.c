@@ -281,7 +281,7 @@ static bool keep_steps(struct session *session, struct api_report *report, struc
 
 /* ---- the run ---- */
 
-static bool run(struct feed_job *job, const char *folder, struct error *err)
+static bool run_point(struct feed_job *job, const char *folder, struct error *err)
 {
     struct session *session = &job->session;
     struct api_report *report = job->report;
@@ -330,7 +330,7 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     bool done = session_open(&job->session, &options, err);
     if (done) {
         if (job->workload.workflow.train || job->workload.workflow.checkpoint)
-            done = asked->find_max_accelerators ? find_max(job, err) : run(job, folder, err);
+            done = asked->find_max_accelerators ? find_max(job, err) : run_point(job, folder, err);
         job->abandoned = job->session.run.abandoned;
         if (!job->abandoned)
             session_close(&job->session);
@@ -442,7 +442,7 @@ static rh_handle *make_report(const struct rh_feed_request *asked, const struct 
     return api_made(&report->base, done, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *make_feed(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_feed_request *asked = request;
     struct comm *comm = asked->list ? NULL : comm_open(asked->time_out, err);
@@ -459,6 +459,6 @@ const struct api_command api_feed = {
     .name = "feed",
     .options = api_feed_options,
     .size = sizeof(struct rh_feed_request),
-    .make = make,
+    .make = make_feed,
     .ends_in_order = true,
 };

@@ -40,7 +40,8 @@ struct feed_point {
 /* Runs the request job->asked and releases all resources, unless job->abandoned. */
 bool feed_together(struct feed_job *job, struct error *err);
 
-/* Looks for the result of a point, with the workload open, and sets job->digest and *kept. Fails if another run's result is there. */
+/* Looks for the result of a point, with the workload open, and sets job->digest and *kept. Fails if another run's
+ * result is there. */
 bool feed_grid_look(struct feed_job *job, bool *kept, struct error *err);
 
 /* Runs each point of asked->vary into a folder of its own. Returns the table, or NULL and an error. */

@@ -1,4 +1,5 @@
-/* rh_feed with `vary`: a run for each combination of numbers of accelerators, batches and other keys, and one table of all.
+/* rh_feed with `vary`: a run for each combination of numbers of accelerators, batches and other keys, and one table of
+ * all.
  *
  *     DIR/a1-b4/result.json, 0_output.json, …    the files of each run, as `figure steps` reads them
  *     DIR/grid.json                              the table

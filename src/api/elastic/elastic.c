@@ -482,8 +482,8 @@ const struct option_spec api_elastic_options[] = {
             "nodes held back as spares by restart and spares policies; 'best' searches for the best number"),
     GOODPUT_FIELD(need, OPTION_INTEGER, "need", .argument = "N", .initial = "0", .max = 65536,
                   .help = "nodes that a restart needs before it begins; 0: all but the spares"),
-    /* detect + restart + load is the 5 minutes u0 that arXiv 2410.21680 takes for a restart. The others are assumptions to be
-     * replaced by measurements: seconds of new communicators and of copying a stage's state over the network. */
+    /* detect + restart + load is the 5 minutes u0 that arXiv 2410.21680 takes for a restart. The others are assumptions
+     * to be replaced by measurements: seconds of new communicators and of copying a stage's state over the network. */
     GOODPUT_TIME(detect, "detect", DIMENSION_COST, "30 s", "time to detect a loss"),
     GOODPUT_TIME(restart, "restart", DIMENSION_COST, "210 s",
                  "time to start processes and communicators of the job"),

@@ -6,7 +6,8 @@
 
 typedef bool picture_fn(const void *context, const char *path, struct error *err);
 
-/* Draws into `output`; the handle is a report of its name. NULL: the handle is a figure, whose form "svg" is the picture. */
+/* Draws into `output`; the handle is a report of its name. NULL: the handle is a figure, whose form "svg" is the
+ * picture. */
 rh_handle *picture_draw(picture_fn *draw, const void *context, const char *output, struct error *err);
 
 #endif

@@ -49,7 +49,7 @@ static bool load(const struct rh_figure_plan_request *asked, struct plan *plan, 
                        : plan_load_template(plan, asked->plan, (int)asked->nodes, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *draw_plan(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_figure_plan_request *asked = request;
     struct plan plan;
@@ -66,5 +66,5 @@ const struct api_command api_figure_plan = {
     .name = "figure plan",
     .options = api_figure_plan_options,
     .size = sizeof(struct rh_figure_plan_request),
-    .make = make,
+    .make = draw_plan,
 };

@@ -120,7 +120,7 @@ static bool make_page(struct page *page, const struct rh_report_request *asked, 
     return true;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *make_report(const void *request, const struct api_call *call, struct error *err)
 {
     struct page *page = api_new(&kind, sizeof *page, err);
     return page ? api_made(&page->base, make_page(page, request, call, err), err) : NULL;
@@ -130,5 +130,5 @@ const struct api_command api_report_page = {
     .name = "report",
     .options = api_report_options,
     .size = sizeof(struct rh_report_request),
-    .make = make,
+    .make = make_report,
 };

@@ -103,7 +103,8 @@ static bool read_options(struct links_job *job, struct error *err)
             read_layers(job, err));
 }
 
-/* What is measured must be the same on all ranks, to the byte, or they would wait for one another, or get longer messages than they have room for. */
+/* What is measured must be the same on all ranks, to the byte, or they would wait for one another, or get longer
+ * messages than they have room for. */
 static bool check_same(const struct links_job *job, struct error *err)
 {
     struct text text = {0};
@@ -277,8 +278,8 @@ static void drop(void *study)
     study_release(study);
 }
 
-static bool run(const void *request, const struct api_call *call, struct api_report *report,
-                struct error *err)
+static bool measure_links(const void *request, const struct api_call *call, struct api_report *report,
+                          struct error *err)
 {
     const struct rh_measure_links_request *given = request;
     (void)call;
@@ -341,5 +342,5 @@ const struct api_command api_measure_links = {
     .name = "measure links",
     .options = api_measure_links_options,
     .size = sizeof(struct rh_measure_links_request),
-    .answer = run,
+    .answer = measure_links,
 };

@@ -1,8 +1,8 @@
 /* Inside rh_plan_find: its options, and its planners.
  *
- * How to add a planner: a function that makes its question from the options, searches and delivers, declared at the end of
- * this file and written in a file of its own, and a row in the table of planners.c. A new objective also has a name in enum
- * plan_kind and plan_objectives, a new word of --search in enum plan_method and plan_searches. */
+ * How to add a planner: a function that makes its question from the options, searches and delivers, declared at the end
+ * of this file and written in a file of its own, and a row in the table of planners.c. A new objective also has a name
+ * in enum plan_kind and plan_objectives, a new word of --search in enum plan_method and plan_searches. */
 #ifndef REHEARSE_API_PLAN_COMMAND_H
 #define REHEARSE_API_PLAN_COMMAND_H
 

@@ -5,8 +5,8 @@
 #include "api/option.h"
 #include "plan/split/search.h"
 
-/* Each item of the list is one or several NAME=VALUE or NAME=LEAST..MOST, or NAME=WORD/WORD (to choose from), with commas between them. A dimension that is
- * said twice is an error. `choices`: NULL where there is nothing to choose. */
+/* Each item of the list is one or several NAME=VALUE or NAME=LEAST..MOST, or NAME=WORD/WORD (to choose from), with
+ * commas between them. A dimension that is said twice is an error. `choices`: NULL where there is nothing to choose. */
 bool fix_parse(const char *option, const struct rh_list *list, struct job_range ranges[JOB_DIMENSIONS],
                unsigned choices[TECHNIQUE_COUNT], struct error *err);
 

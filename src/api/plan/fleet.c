@@ -1,5 +1,5 @@
-/* `rehearse plan --objective iteration -c`: pipelines over the nodes of a cluster file, for a model by name or a measured
- * profile. */
+/* `rehearse plan --objective iteration -c`: pipelines over the nodes of a cluster file, for a model by name or a
+ * measured profile. */
 #include "api/plan/deliver.h"
 #include "api/plan/fix.h"
 #include "api/plan/range.h"

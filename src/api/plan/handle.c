@@ -75,7 +75,8 @@ struct api_plan *api_plan_new(struct error *err)
     return made;
 }
 
-/* Of the stages of all pipelines, what the document has otherwise: the names that it points to, and first and last layer. */
+/* Of the stages of all pipelines, what the document has otherwise: the names that it points to, and first and last
+ * layer. */
 struct stage_row {
     int pipeline, first_layer, last_layer;
     const char *type;

@@ -57,9 +57,9 @@ static bool stages_first(const struct launch_options *read)
     return false;
 }
 
-/* The devices of a node that a file gives may be a part of an NVLink domain (72 of GB200 in nodes of 4): the job has all of
- * the domain's nodes that share it evenly. If stages come before data parallel ranks, and a domain holds the stages of one
- * pipeline only, what is side by side are the tensor and context parallel ranks. */
+/* The devices of a node that a file gives may be a part of an NVLink domain (72 of GB200 in nodes of 4): the job has
+ * all of the domain's nodes that share it evenly. If stages come before data parallel ranks, and a domain holds the
+ * stages of one pipeline only, what is side by side are the tensor and context parallel ranks. */
 static void join_domain(const struct launch_options *read, struct job *job)
 {
     int64_t node = job->devices_per_node, domain = job->device->node;

@@ -12,7 +12,8 @@
 
 /* `rehearse plan --plan`, and a plan that was found before: it is written in another form. */
 
-/* What it takes to emit the plan of a model: the job that it is, or what is needed to make the jobs of its pipelines. */
+/* What it takes to emit the plan of a model: the job that it is, or what is needed to make the jobs of its
+ * pipelines. */
 struct remade {
     struct cost_chosen chosen;
     struct plan_parts parts;
@@ -436,7 +437,7 @@ static struct plan_options options_of(const struct rh_plan_request *asked, const
     return options;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *make_plan(const void *request, const struct api_call *call, struct error *err)
 {
     rh_handle *made = NULL;
     const struct plan_options options = options_of(request, call, &made);
@@ -456,5 +457,5 @@ const struct api_command api_plan = {
     .name = "plan",
     .options = api_plan_options,
     .size = sizeof(struct rh_plan_request),
-    .make = make,
+    .make = make_plan,
 };

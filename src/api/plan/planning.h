@@ -27,8 +27,8 @@ extern const char *const planning_allreduces[]; /* in the order of enum plan_all
  * them. */
 struct planning_options planning_of(const struct rh_plan_request *asked, const struct rh_call *how);
 
-/* Looks up model and software, adds the user's tables to *chosen, and checks the sequence. The caller releases *chosen in
- * any case. */
+/* Looks up model and software, adds the user's tables to *chosen, and checks the sequence. The caller releases *chosen
+ * in any case. */
 bool model_choose(const struct rh_plan_request *given, struct cost_chosen *chosen,
                   struct model_options *pricing, struct error *err);
 

@@ -151,8 +151,8 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     return ok;
 }
 
-static bool run(const void *request, const struct api_call *call, struct api_report *report,
-                struct error *err)
+static bool price_files(const void *request, const struct api_call *call, struct api_report *report,
+                        struct error *err)
 {
     const struct rh_price_request *given = request;
     struct plan_options asked = {.precision = 0};
@@ -224,5 +224,5 @@ const struct api_command api_price = {
     .name = "price",
     .options = api_price_options,
     .size = sizeof(struct rh_price_request),
-    .answer = run,
+    .answer = price_files,
 };

@@ -35,8 +35,8 @@ bool split_choose_machine(struct split *split, struct error *err);
 /* Makes the question of the options: model, device type, links, and the values of --global-batch and --devices. */
 bool split_ask(struct split *split, struct error *err);
 
-/* Finds the best plan of the question for one batch and number of devices. On failure *plan holds nothing, on success the
- * caller releases it. Several threads may call it at once. */
+/* Finds the best plan of the question for one batch and number of devices. On failure *plan holds nothing, on success
+ * the caller releases it. Several threads may call it at once. */
 bool split_plan(const struct split *split, int64_t batch, int devices, struct plan *plan, struct error *err);
 
 /* Takes over the imbalance of experts. */

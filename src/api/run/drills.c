@@ -164,7 +164,9 @@ struct drills_answer {
     struct drill_results results;
     struct drill_time_row rows[DRILL_TIMES];
     struct wire *
-        wire; /* under mpirun: this rank leaves when its answer is no longer needed, as the launcher ends it when others have left */
+        /* under mpirun: this rank leaves when its answer is no longer needed, as the launcher ends it when others have
+         * left */
+        wire;
 };
 
 static void drop(void *kept)

@@ -233,8 +233,8 @@ static bool check(const struct rh_play_request *given, const struct api_call *ca
     return true;
 }
 
-static bool run(const struct rh_play_request *given, const struct api_call *call, struct api_report *report,
-                struct error *err)
+static bool play_plan(const struct rh_play_request *given, const struct api_call *call,
+                      struct api_report *report, struct error *err)
 {
     bool says = true;
     if (play_asks_drills(given))
@@ -254,7 +254,7 @@ static bool play(const void *request, const struct api_call *call, struct api_re
     if (play_is_rank())
         be_launched(request, err);
     bool done = play_given_open(&given, request, err) && check(&given.request, call, err) &&
-                run(&given.request, call, report, err);
+                play_plan(&given.request, call, report, err);
     play_given_close(&given);
     return done;
 }

@@ -1,4 +1,5 @@
-/* rh_play: a plan is played by ranks, which are this process alone, processes that are started for it, or those of mpirun. */
+/* rh_play: a plan is played by ranks, which are this process alone, processes that are started for it, or those of
+ * mpirun. */
 #ifndef REHEARSE_API_RUN_RUN_H
 #define REHEARSE_API_RUN_RUN_H
 
@@ -7,7 +8,8 @@
 #include "run/launch/launch.h"
 #include "run/run.h"
 
-/* play.c: the request with a file for each plan that it has in memory; these go when it is closed, which has to be done after a failure, too. */
+/* play.c: the request with a file for each plan that it has in memory; these go when it is closed, which has to be done
+ * after a failure, too. */
 struct play_given {
     struct rh_play_request request;
     char **paths;
@@ -38,8 +40,8 @@ bool play_drills(const struct rh_play_request *given, const struct api_call *cal
                  struct error *err);
 _Noreturn void play_be_launched_drill(const struct rh_play_request *given, struct error *err);
 
-/* Under a launcher: a rank beside the first that fails in a process of the call's own leaves in silence, as the launcher ends the others when
- * it does, and rank 0 says why. */
+/* Under a launcher: a rank beside the first that fails in a process of the call's own leaves in silence, as the
+ * launcher ends the others when it does, and rank 0 says why. */
 void play_leave_behind(const struct rh_play_request *given, int rank, const struct error *err);
 
 /* play.c: returns whether this process is a rank that rh_play has started: it ends on request and prints nothing. */

@@ -162,8 +162,8 @@ static bool report(const struct plan *plan, const struct played *planned,
     return true;
 }
 
-/* Plays the plan with its own schedule, then with each of the others. Once it was played, the plan has all its prices and is
- * only read, so that several threads may play it. */
+/* Plays the plan with its own schedule, then with each of the others. Once it was played, the plan has all its prices
+ * and is only read, so that several threads may play it. */
 static bool play_all(struct plan *plan, const struct sim_options *options,
                      const struct simulate_entry *entries, int count, const struct simulate_options *given,
                      struct played *played, struct error *err)

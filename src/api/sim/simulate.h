@@ -96,8 +96,8 @@ struct timeline_sink simulate_tasks_sink(struct simulate_tasks **tasks, struct e
 bool simulate_tasks_end(struct simulate_tasks *tasks, struct api_report *report, bool done,
                         struct error *err);
 
-/* Opens those that are asked for; `look` and `trace` are of the picture and of the Chrome trace. Ended by simulate_files_close,
- * also after a failure. */
+/* Opens those that are asked for; `look` and `trace` are of the picture and of the Chrome trace. Ended by
+ * simulate_files_close, also after a failure. */
 bool simulate_files_open(struct simulate_files *files, const struct simulate_options *given,
                          const struct gantt_options *look, const struct chrome_options *trace,
                          struct error *err);

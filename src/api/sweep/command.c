@@ -66,8 +66,8 @@ static bool open_given(struct sweep_base *base, const struct plan_options *given
                        &base->split.batches, err);
 }
 
-/* Reads the plan of the options (`plan`, a file, or `from`), or makes their question. Then all plans are open. The caller
- * ends *base with sweep_base_release, also after a failure; *options must outlive it. */
+/* Reads the plan of the options (`plan`, a file, or `from`), or makes their question. Then all plans are open. The
+ * caller ends *base with sweep_base_release, also after a failure; *options must outlive it. */
 static bool sweep_base_open(struct sweep_base *base, const struct plan_options *options, struct error *err)
 {
     *base = (struct sweep_base){.split = {.options = options},
@@ -480,7 +480,7 @@ static struct plan_options options_of(const struct rh_sweep_request *asked, cons
     return options;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static rh_handle *make_sweep(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_sweep_request *asked = request;
     struct sweep_base base;
@@ -546,5 +546,5 @@ const struct api_command api_sweep = {
     .name = "sweep",
     .options = api_sweep_options,
     .size = sizeof(struct rh_sweep_request),
-    .make = make,
+    .make = make_sweep,
 };

@@ -123,8 +123,8 @@ static bool sweep_draw(const struct sweep_answers *answers, const char *path, st
  *     17 found 0x1.8p+3 - "tp 2 pp 4"
  *     18 none "no split fits into memory"
  *
- * Numbers are hexadecimal, so that they come back to the bit. A line without its end was being written when the program was
- * killed: it is dropped, with all that follow. */
+ * Numbers are hexadecimal, so that they come back to the bit. A line without its end was being written when the program
+ * was killed: it is dropped, with all that follow. */
 
 #define LOG_FORMAT "rehearse sweep, answers 1"
 

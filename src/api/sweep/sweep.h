@@ -17,9 +17,9 @@
 #define SWEEP_MAX_COLUMNS 16
 #define SWEEP_MAX_POINTS  100000
 
-/* A varied quantity: whole numbers, ascending, or words. The last axis runs fastest. The figure is drawn against the first
- * axis of numbers that has several; where other axes have several values, too, there is a line of the first drawn column
- * for each combination of them. */
+/* A varied quantity: whole numbers, ascending, or words. The last axis runs fastest. The figure is drawn against the
+ * first axis of numbers that has several; where other axes have several values, too, there is a line of the first drawn
+ * column for each combination of them. */
 struct sweep_axis {
     const char *key;   /* "global_batch": in CSV and JSON */
     const char *title; /* "global batch": for people */
@@ -60,8 +60,9 @@ struct sweep {
     void (*head)(const void *context, struct json *json); /* writes facts common to all points; NULL: none */
     const void *context;
     const char *drawn; /* the quantity that the figure's lines show: "speedup" */
-    /* Identifies the inputs apart from the axes: a digest of files and options. With it, and an output file, a sweep that
-     * was killed goes on where it ended: its answers lie in FILE.sweep until FILE is written. NULL: it begins anew. */
+    /* Identifies the inputs apart from the axes: a digest of files and options. With it, and an output file, a sweep
+     * that was killed goes on where it ended: its answers lie in FILE.sweep until FILE is written. NULL: it begins
+     * anew. */
     const char *inputs;
 };
 
@@ -73,8 +74,8 @@ struct sweep_output {
 /* SWEEP_MAX_POINTS + 1: more than that. */
 int64_t sweep_points(const struct sweep *sweep);
 
-/* Answers all points, writes the files, and makes a handle with a value for each axis and column. ERROR_INFEASIBLE when no
- * point has an answer. */
+/* Answers all points, writes the files, and makes a handle with a value for each axis and column. ERROR_INFEASIBLE when
+ * no point has an answer. */
 rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *output, struct error *err);
 
 #endif

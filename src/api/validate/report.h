@@ -50,7 +50,8 @@ void validate_write(const struct validate_report *report, struct json *json); /*
 void validate_print_ranking(const struct validate_report *report, struct text *out);
 void validate_write_ranking(const struct validate_report *report, struct json *json);
 
-/* The errors and the share inside the intervals: by source and device, by generation, and by set where runs belong to sets. */
+/* The errors and the share inside the intervals: by source and device, by generation, and by set where runs belong to
+ * sets. */
 void validate_print_scores(const struct validate_report *report, struct text *out);
 void validate_write_scores(const struct validate_report *report, struct json *json);
 

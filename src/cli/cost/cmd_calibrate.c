@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Files that go to standard output stand there alone. */
-static bool run(void *context, struct error *err)
+static bool run_calibrate(void *context, struct error *err)
 {
     const struct rh_calibrate_request *asked = context;
     rh_report *report = answer_ask(context, err);
@@ -43,5 +43,5 @@ const struct command command_calibrate = {
     .asks = &api_calibrate,
     .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
-    .run = run,
+    .run = run_calibrate,
 };

@@ -24,7 +24,7 @@ static bool save(const struct command_line *line, const rh_profile *profile, str
     return answer_write_form(profile, line->json || line->output ? "json" : "text", line->output, err);
 }
 
-static bool run(void *context, struct error *err)
+static bool run_cost(void *context, struct error *err)
 {
     rh_handle *answer = answer_ask(context, err);
     bool done = answer && (strcmp(rh_kind(answer), "profile") == 0 ? save(context, answer, err)
@@ -70,5 +70,5 @@ const struct command command_cost = {
     .asks = &api_cost,
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = run_cost,
 };

@@ -27,7 +27,7 @@ static bool passed(const rh_report *report, struct error *err)
                      100.0 * rh_number(report, "target"));
 }
 
-static bool run(void *context, struct error *err)
+static bool run_feed(void *context, struct error *err)
 {
     const struct command_line *line = context;
     const struct rh_feed_request *asked = context;
@@ -67,5 +67,5 @@ const struct command command_feed = {
     .asks = &api_feed,
     .options = COMMAND_ROWS(LINE_JSON_OF("print result.json instead of a report for people"), FEED_CSV),
     .examples = examples,
-    .run = run,
+    .run = run_feed,
 };

@@ -1,7 +1,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-static bool run(void *context, struct error *err)
+static bool run_figure_steps(void *context, struct error *err)
 {
     const struct command_line *line = context;
     const struct rh_figure_steps_request *asked = context;
@@ -33,5 +33,5 @@ const struct command command_figure_steps = {
     .asks = &api_figure_steps,
     .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
-    .run = run,
+    .run = run_figure_steps,
 };

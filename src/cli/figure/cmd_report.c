@@ -15,7 +15,7 @@ static bool deliver(const rh_report *report, const struct command_line *line, st
                      undrawn, undrawn == 1 ? "" : "s");
 }
 
-static bool run(void *context, struct error *err)
+static bool run_report(void *context, struct error *err)
 {
     const struct command_line *line = context;
     const struct rh_report_request *asked = context;
@@ -50,5 +50,5 @@ const struct command command_report = {
     .options =
         COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
     .examples = examples,
-    .run = run,
+    .run = run_report,
 };

@@ -44,7 +44,7 @@ static bool measure(struct command_line *line, const struct rh_measure_layers_re
     return done;
 }
 
-static bool run(void *context, struct error *err)
+static bool run_measure_layers(void *context, struct error *err)
 {
     struct rh_measure_layers_request *asked = context;
     struct text command = {0};
@@ -78,5 +78,5 @@ const struct command command_measure_layers = {
     .asks = &api_measure_layers,
     .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
-    .run = run,
+    .run = run_measure_layers,
 };

@@ -26,7 +26,7 @@ static const char *choose_form(const struct command_line *line, const struct rh_
     return form ? form : "text";
 }
 
-static bool run(void *context, struct error *err)
+static bool run_plan(void *context, struct error *err)
 {
     struct rh_plan_request *asked = context;
     asked->form = choose_form(context, asked, err);
@@ -70,5 +70,5 @@ const struct command command_plan = {
     .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON, PLAN_CSV, PLAN_DOT),
     .topics = topics,
     .examples = examples,
-    .run = run,
+    .run = run_plan,
 };

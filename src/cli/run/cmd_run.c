@@ -17,7 +17,7 @@ static bool deliver(const rh_report *report, const struct command_line *line, st
     return done;
 }
 
-static bool run(void *context, struct error *err)
+static bool run_ranks(void *context, struct error *err)
 {
     struct command_line *line = context;
     struct rh_play_request *asked = context;
@@ -71,5 +71,5 @@ const struct command command_run = {
     .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
     .topics = topics,
     .examples = examples,
-    .run = run,
+    .run = run_ranks,
 };

@@ -1,7 +1,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-static bool run(void *context, struct error *err)
+static bool run_compare(void *context, struct error *err)
 {
     const struct command_line *line = context;
     struct rh_compare_request *asked = context;
@@ -32,5 +32,5 @@ const struct command command_compare = {
     .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
     .operands = {.min = 2},
     .examples = examples,
-    .run = run,
+    .run = run_compare,
 };

@@ -61,7 +61,7 @@ static bool say(const rh_report *report, const char *form, struct error *err)
     return rh_number(report, "complete") == 0 || answer_say(report, form, err);
 }
 
-static bool run(void *context, struct error *err)
+static bool run_trace(void *context, struct error *err)
 {
     const struct command_line *line = context;
     rh_report *report = check_first_word(line, err) ? answer_ask(context, err) : NULL;
@@ -104,5 +104,5 @@ const struct command command_trace = {
     .options = COMMAND_ROWS(LINE_JSON_OF("print a summary of the recording as JSON, on standard error")),
     .operands = {.help = "the command to run, after '--', with its own options"},
     .examples = examples,
-    .run = run,
+    .run = run_trace,
 };

@@ -9,7 +9,7 @@ static bool deliver(const struct command_line *line, const rh_report *report, st
            (!undrawn || error_set(err, (enum error_kind)rh_number(report, "undrawn_code"), "%s", undrawn));
 }
 
-static bool run(void *context, struct error *err)
+static bool run_validate(void *context, struct error *err)
 {
     rh_report *report = answer_ask(context, err);
     bool done = report && deliver(context, report, err);
@@ -41,5 +41,5 @@ const struct command command_validate = {
     .asks = &api_validate,
     .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON, LINE_OUTPUT),
     .examples = examples,
-    .run = run,
+    .run = run_validate,
 };

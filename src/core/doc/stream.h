@@ -1,5 +1,5 @@
-/* JSON of any length, one piece at a time: for files that are too large for a tree (core/doc.h). Memory is one buffer for
- * the longest text, of at most JSON_STREAM_MAX_TEXT bytes.
+/* JSON of any length, one piece at a time: for files that are too large for a tree (core/doc.h). Memory is one buffer
+ * for the longest text, of at most JSON_STREAM_MAX_TEXT bytes.
  *
  *     while (json_stream_next(&stream, &piece, err) && piece != JSON_END)
  *         …

@@ -1,5 +1,5 @@
-/* TOML 1.0, as far as configurations have it: tables, dotted keys, strings, numbers, booleans, arrays and inline tables.
- * Dates are texts; arrays of tables are refused. */
+/* TOML 1.0, as far as configurations have it: tables, dotted keys, strings, numbers, booleans, arrays and inline
+ * tables. Dates are texts; arrays of tables are refused. */
 #include "core/doc/reader.h"
 
 #include "core/text.h"

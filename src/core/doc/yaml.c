@@ -1,5 +1,5 @@
-/* YAML through libyaml's events. Of YAML only what a configuration needs: no tags or second documents; anchors, aliases and
- * merge keys ("<<") only in files of other software. An alias becomes a copy of what it names. */
+/* YAML through libyaml's events. Of YAML only what a configuration needs: no tags or second documents; anchors, aliases
+ * and merge keys ("<<") only in files of other software. An alias becomes a copy of what it names. */
 #include "core/doc/reader.h"
 
 #include <math.h>
@@ -150,7 +150,8 @@ static bool merge_map(struct doc_builder *builder, const struct doc_node *from)
     return true;
 }
 
-/* "<<": what a map has itself counts more than what it is merged with, and the first of several counts more than the next. */
+/* "<<": what a map has itself counts more than what it is merged with, and the first of several counts more than the
+ * next. */
 static bool close_map(struct doc_builder *builder)
 {
     const struct doc_node *merged;

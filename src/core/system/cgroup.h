@@ -8,7 +8,8 @@
 
 #define CGROUP_PATH 4096
 
-/* Finds the path of a process's group in the text of /proc/PID/cgroup ("1:cpu,cpuacct:/a/b", "0::/a/b"). False: none. */
+/* Finds the path of a process's group in the text of /proc/PID/cgroup ("1:cpu,cpuacct:/a/b", "0::/a/b"). False:
+ * none. */
 bool cgroup_path_of(const char *cgroup, const char *controller, char path[CGROUP_PATH]);
 
 struct cgroup_mount {

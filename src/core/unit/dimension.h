@@ -1,8 +1,8 @@
 /* The dimensions of options, and which of their numbers may stand without a unit.
  *
- * `--mtbf 50000` is meant in hours by some and in seconds by others, `--headroom 0.05` as a share and as percent. Each dimension
- * has the range in which a number without a unit is beyond doubt; outside of it the error names both readings and how
- * to write each. With its unit, every number is taken. 0 is always taken. */
+ * `--mtbf 50000` is meant in hours by some and in seconds by others, `--headroom 0.05` as a share and as percent. Each
+ * dimension has the range in which a number without a unit is beyond doubt; outside of it the error names both readings
+ * and how to write each. With its unit, every number is taken. 0 is always taken. */
 #ifndef REHEARSE_CORE_UNIT_DIMENSION_H
 #define REHEARSE_CORE_UNIT_DIMENSION_H
 

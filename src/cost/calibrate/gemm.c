@@ -32,7 +32,8 @@ static uint64_t matrix_of(const struct gemm_sample *sample)
     return random_mix(random_mix((uint64_t)sample->size.n) + (uint64_t)sample->size.k);
 }
 
-/* Orders rows by their matrix and then by their other sizes, so that the same rows in another order give the same fit. */
+/* Orders rows by their matrix and then by their other sizes, so that the same rows in another order give the same
+ * fit. */
 static int by_key(const void *left, const void *right)
 {
     const struct gemm_sample *x = *(const struct gemm_sample *const *)left,

@@ -22,11 +22,11 @@ struct gemm_fit {
         is_paced; /* by a pace of the card; its parameters, and with them the known products, stay those of `start` */
 };
 
-/* Fits `start` to the samples: a pace, one number for all of its products beside what is known of them, or the parameters, type by
- * type, whichever has the smaller mean error on rows held out. With fewer than GEMM_FIT_MIN rows of each type, it is the
- * pace. Errors are those of GEMM_FIT_FOLDS fits on their held-out rows, which share no matrix (n x k) with the
- * others: rows of one matrix and another m resemble each other more than those of a user's next matrix. Without rows, types fitted before keep their parameters, others take the
- * nearest type's. */
+/* Fits `start` to the samples: a pace, one number for all of its products beside what is known of them, or the
+ * parameters, type by type, whichever has the smaller mean error on rows held out. With fewer than GEMM_FIT_MIN rows of
+ * each type, it is the pace. Errors are those of GEMM_FIT_FOLDS fits on their held-out rows, which share no matrix (n x
+ * k) with the others: rows of one matrix and another m resemble each other more than those of a user's next matrix.
+ * Without rows, types fitted before keep their parameters, others take the nearest type's. */
 bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err);
 

@@ -331,7 +331,7 @@ static bool prepare(struct work *work, const struct link_samples *samples, const
     return true;
 }
 
-static bool run(struct work *work, struct error *err)
+static bool fit_links(struct work *work, struct error *err)
 {
     struct parallel *pool = parallel_new(0, err);
     if (!pool)
@@ -369,7 +369,7 @@ static bool fit_all(struct link_fit *fit, struct work *work, const struct link_s
     double *errors = ARENA_ARRAY(&fit->arena, (size_t)samples->count, double);
     if (!errors)
         return error_memory(err);
-    if (!prepare(work, samples, start, inside, err) || !run(work, err))
+    if (!prepare(work, samples, start, inside, err) || !fit_links(work, err))
         return false;
     fit->link = *start;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)

@@ -26,9 +26,9 @@ struct gemm_samples {
 };
 
 /* Reads a table with columns m, n, k; time_us, time_ms, seconds or flops_per_sec; optional b or batch (else
- * 1), dtype or dtypes (else `type`), gpu or device. Of `bf16xbf16->f32` the first counts; f32, XLA's name, is multiplied
- * as tf32, fp32 and float32 are not. Rows of devices other than `device` are skipped; NULL takes all, an error if there are several. On
- * failure *samples holds nothing. */
+ * 1), dtype or dtypes (else `type`), gpu or device. Of `bf16xbf16->f32` the first counts; f32, XLA's name, is
+ * multiplied as tf32, fp32 and float32 are not. Rows of devices other than `device` are skipped; NULL takes all, an
+ * error if there are several. On failure *samples holds nothing. */
 bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, const char *device,
                        enum cost_type type, struct error *err);
 /* Takes the time of a launch off all samples, which must be longer. */

@@ -1,7 +1,8 @@
 /* Measured matrix products: by how much published times differ from the formula (cost/gemm.h).
  *
- * The table is data/products.txt (embedded, made by scripts/learn-products): for each shape the logarithm of measured over
- * computed seconds, in steps of 0.8 % and more. Its ratios are those of the parameters that data/devices.yaml has. */
+ * The table is data/products.txt (embedded, made by scripts/learn-products): for each shape the logarithm of measured
+ * over computed seconds, in steps of 0.8 % and more. Its ratios are those of the parameters that data/devices.yaml
+ * has. */
 #ifndef REHEARSE_DEVICES_MEASURED_PRODUCTS_H
 #define REHEARSE_DEVICES_MEASURED_PRODUCTS_H
 

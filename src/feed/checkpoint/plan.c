@@ -54,8 +54,8 @@ static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan,
     return true;
 }
 
-/* Bytes per parameter: of its weight, and of the optimizer's states. Mixed precision is one of 16 bits, whichever of them a
- * device type has. */
+/* Bytes per parameter: of its weight, and of the optimizer's states. Mixed precision is one of 16 bits, whichever of
+ * them a device type has. */
 static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *states, struct error *err)
 {
     enum cost_type type = COST_BF16;

@@ -45,8 +45,8 @@ struct metrics_batch {
     int64_t ready; /* nanoseconds of CLOCK_MONOTONIC; in the future while preprocessing goes on */
     int64_t samples, bytes;
     uint64_t mark; /* sum of order_mark */
-    /* excluded steps: nanoseconds waited, in the share of the threads' time that served measured steps; of a step at most
-     * its `load` */
+    /* excluded steps: nanoseconds waited, in the share of the threads' time that served measured steps; of a step at
+     * most its `load` */
     int64_t ahead;
     bool caught_up; /* all batches that may be read ahead of it have been read; false for the last step */
 };

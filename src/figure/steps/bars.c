@@ -31,8 +31,8 @@ static double mean_of(const struct steps_group *group, int event)
     return summary.mean;
 }
 
-/* Fills in the mean seconds of each part and returns their sum. Where no log divides the computing, it is one part, without
- * the copy and, except in DLIO's outputs, without the barrier. The rest of the step is the log's own time. */
+/* Fills in the mean seconds of each part and returns their sum. Where no log divides the computing, it is one part,
+ * without the copy and, except in DLIO's outputs, without the barrier. The rest of the step is the log's own time. */
 static double take_apart(const struct steps *steps, const struct steps_group *group, double parts[PARTS])
 {
     double step = mean_of(group, STEPS_STEP), sum = 0;

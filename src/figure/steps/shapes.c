@@ -1,4 +1,5 @@
-/* Distributions: violins of the parts of a step, and histograms of compute times with the normal distributions fitted. */
+/* Distributions: violins of the parts of a step, and histograms of compute times with the normal distributions
+ * fitted. */
 #include "figure/steps/sheet.h"
 
 #include <math.h>

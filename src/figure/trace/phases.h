@@ -24,8 +24,8 @@ bool figure_bars_list(struct figure_bars *bars, const struct trace_reader *reade
                       const struct trace_window *window, struct error *err);
 void figure_bars_release(struct figure_bars *bars);
 
-/* Plots them into a panel that was begun with this box and a time axis of [from, to] seconds: names inside where there is
- * room, a legend where the panel has a key. */
+/* Plots them into a panel that was begun with this box and a time axis of [from, to] seconds: names inside where there
+ * is room, a legend where the panel has a key. */
 void figure_bars_draw(struct figure_page *page, const struct figure_box *box, const struct figure_bars *bars,
                       double from, double to);
 

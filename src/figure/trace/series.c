@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums over `count` samples of a series, or over the means of `count` series. There is one for each column of the picture,
- * 1 to its count, and at both ends one for the nearest sample outside. */
+/* Sums over `count` samples of a series, or over the means of `count` series. There is one for each column of the
+ * picture, 1 to its count, and at both ends one for the nearest sample outside. */
 struct bin {
     double seconds, value;
     int64_t count;

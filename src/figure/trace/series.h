@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Means by columns; where a column has no sample it has no point. Before the first and after the last point there is the
- * nearest sample outside of the columns, so that lines reach the border. */
+/* Means by columns; where a column has no sample it has no point. Before the first and after the last point there is
+ * the nearest sample outside of the columns, so that lines reach the border. */
 struct trace_curve {
     double *seconds, *values; /* times from columns.from_ns on */
     int count;

@@ -271,8 +271,8 @@ static int level_of(const struct drawing *drawing, const struct trace_lane *lane
     return level < LEVELS ? level : LEVELS;
 }
 
-/* Adds the columns of a level or a higher one, neighbours as one rectangle; false: there are none. (One polygon for all,
- * with edges of no height between, is half as large, but readers of PDF draw these edges.) */
+/* Adds the columns of a level or a higher one, neighbours as one rectangle; false: there are none. (One polygon for
+ * all, with edges of no height between, is half as large, but readers of PDF draw these edges.) */
 static bool add_level(struct drawing *drawing, const struct trace_lane *lane, int kind, int level)
 {
     const struct trace_columns *columns = &drawing->columns;

@@ -538,8 +538,8 @@ bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
 bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op); /* no tuples or tokens */
 bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op);   /* one result, only arrays */
-/* The custom call stablehlo.dynamic_reduce_window, its region already among the callees: inputs, initial values, and five
- * values that hold the window: sizes, strides, dilations of input and window, padding. */
+/* The custom call stablehlo.dynamic_reduce_window, its region already among the callees: inputs, initial values, and
+ * five values that hold the window: sizes, strides, dilations of input and window, padding. */
 bool mlir_build_dynamic_window(struct mlir_reader *reader, struct mlir_op *op);
 /* Checks that the region's parameter is a scalar of this type. */
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,

@@ -113,7 +113,8 @@ bool mlir_block_label(struct mlir_reader *reader)
             mlir_need(reader, ":"));
 }
 
-/* The arguments of a loop's regions are of the types of its operands; those of other regions have sizes of their own. */
+/* The arguments of a loop's regions are of the types of its operands; those of other regions have sizes of their
+ * own. */
 static bool given_operands(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_signature *given)
 {
     if (!reader->sized || op->info->opcode != HLO_WHILE) {

@@ -1,15 +1,15 @@
 /* Logs of training runs: how long an iteration took, and what ran.
  *
- * Read are the lines that Megatron-LM, torchtitan and DeepSpeed write themselves, as their main branches of August 2026 and
- * older versions write them:
+ * Read are the lines that Megatron-LM, torchtitan and DeepSpeed write themselves, as their main branches of August 2026
+ * and older versions write them:
  *
- *     Megatron-LM   " iteration 20/ 500 | ... | elapsed time per iteration (ms): 412.7 | ... | global batch size: 512 | ...",
- *                   and the arguments between "--- arguments ---" and "--- end of arguments ---"
- *     torchtitan    "step: 20  loss: ...  memory: 49.66GiB(52.28%)  tps: 5,868  tflops: ...  mfu: ...", and the configuration
- *                   behind "Running with configs: {" or "Running with args: {" (job.print_config)
- *     DeepSpeed     "steps: 20 loss: ... iter time (s): 0.51 samples/sec: 62.5" of its pipelines; "RunningAvgSamplesPerSec=...,
- *                   CurrSamplesPerSec=..." or "SamplesPerSec=..."; "time (ms) | forward: ... | backward: ... | step: ..." of
- *                   wall_clock_breakdown; and the configuration behind "json = {"
+ *     Megatron-LM   " iteration 20/ 500 | ... | elapsed time per iteration (ms): 412.7 | ... | global batch size: 512 |
+ *                   ...", and the arguments between "--- arguments ---" and "--- end of arguments ---"
+ *     torchtitan    "step: 20  loss: ...  memory: 49.66GiB(52.28%)  tps: 5,868  tflops: ...  mfu: ...", and the
+ *                   configuration behind "Running with configs: {" or "Running with args: {" (job.print_config)
+ *     DeepSpeed     "steps: 20 loss: ... iter time (s): 0.51 samples/sec: 62.5" of its pipelines;
+ *                   "RunningAvgSamplesPerSec=..., CurrSamplesPerSec=..." or "SamplesPerSec=..."; "time (ms) | forward:
+ *                   ... | backward: ... | step: ..." of wall_clock_breakdown; and the configuration behind "json = {"
  *
  * Colours and what launchers put before a line ("[rank0]:", "0: ") do not count. Other lines are skipped. */
 #ifndef REHEARSE_LAUNCH_LOG_LOG_H
@@ -60,8 +60,9 @@ struct run_log {
     enum launch_syntax job_syntax;
 };
 
-/* Reads a log of RUN_LOG_MAX_BYTES at most. A log without iterations, or with an unreadable time of one, is ERROR_INPUT, with the
- * line. On failure *log holds nothing; on success the caller ends it with run_log_release. `path` outlives the log. */
+/* Reads a log of RUN_LOG_MAX_BYTES at most. A log without iterations, or with an unreadable time of one, is
+ * ERROR_INPUT, with the line. On failure *log holds nothing; on success the caller ends it with run_log_release. `path`
+ * outlives the log. */
 bool run_log_load(struct run_log *log, const char *path, struct error *err);
 bool run_log_parse(struct run_log *log, const char *path, const char *data, size_t length, struct error *err);
 void run_log_release(struct run_log *log);
@@ -78,9 +79,10 @@ struct run_pace {
 
 #define RUN_LOG_MIN_LINES 5
 
-/* Returns the pace of a run: lines of the last batch size, without those of the warm-up. A pause (a checkpoint, an evaluation) moves
- * a line, and not the median. `tokens`: of an iteration and device; `batch`: samples of an iteration; 0: not known, which is
- * an error where the log's measure needs it. ERROR_INPUT with fewer than RUN_LOG_MIN_LINES lines. */
+/* Returns the pace of a run: lines of the last batch size, without those of the warm-up. A pause (a checkpoint, an
+ * evaluation) moves a line, and not the median. `tokens`: of an iteration and device; `batch`: samples of an iteration;
+ * 0: not known, which is an error where the log's measure needs it. ERROR_INPUT with fewer than RUN_LOG_MIN_LINES
+ * lines. */
 bool run_log_pace(const struct run_log *log, double tokens, int64_t batch, struct run_pace *pace,
                   struct error *err);
 

@@ -11,7 +11,8 @@
 static bool log_number(const char *text, double *value);
 static const char *log_behind(const char *text, const char *key);
 
-/* What a log says of its job: arguments or a configuration, made a launch description whose lines are those of the log. */
+/* What a log says of its job: arguments or a configuration, made a launch description whose lines are those of the
+ * log. */
 
 enum { OUTSIDE, IN_ARGUMENTS, IN_DOCUMENT };
 
@@ -42,7 +43,8 @@ static bool is_silent(const char *name, size_t length, const char *value)
     return !*value || strcmp(value, "None") == 0 || strcmp(value, "none") == 0;
 }
 
-/* "  hidden_size ..................................... 4096": a long name has no dots. An attribute has its option's name, but
+/* "  hidden_size ..................................... 4096": a long name has no dots. An attribute has its option's
+ *    name, but
  * for the formats of 8 and 4 bits. */
 static void add_argument(struct log_job *job, const char *text)
 {
@@ -264,7 +266,8 @@ static const char *log_behind(const char *text, const char *key)
     return found ? found + strlen(key) : NULL;
 }
 
-/* Reads a number at `text`, blanks before it and thousands' commas allowed. False: there is none. "nan" and "inf" are numbers. */
+/* Reads a number at `text`, blanks before it and thousands' commas allowed. False: there is none. "nan" and "inf" are
+ * numbers. */
 static bool log_number(const char *text, double *value)
 {
     char plain[64], *end;
@@ -325,8 +328,8 @@ static bool find_torchtitan(const char *text, struct log_found *found)
     return true;
 }
 
-/* "time (ms) | forward: 8.1 | backward: 20.3 | ... | step: 3.2" of wall_clock_breakdown; those of micro-steps end in _microstep,
- * and pipelines write fwd and bwd. */
+/* "time (ms) | forward: 8.1 | backward: 20.3 | ... | step: 3.2" of wall_clock_breakdown; those of micro-steps end in
+ * _microstep, and pipelines write fwd and bwd. */
 static bool find_breakdown(const char *text, struct log_found *found)
 {
     static const char *const parts[][2] = {

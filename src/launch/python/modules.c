@@ -102,7 +102,8 @@ bool python_set(struct python *p, struct python_value *object, const char *name,
 
 enum { MAX_FOLDERS = 12, MAX_IMPORTS = 8 /* through which a name is followed */ };
 
-/* Returns the path of a module, from the folder of a file on, and for absolute names in those above it; NULL: not there. */
+/* Returns the path of a module, from the folder of a file on, and for absolute names in those above it; NULL: not
+ * there. */
 static const char *find_module(struct python *p, const char *from, const char *name)
 {
     char relative[256];
@@ -163,7 +164,8 @@ static struct python_module *imported(struct python *p, struct python_module *mo
     return name->module;
 }
 
-/* Finds what a name is bound to in a module, or in those of which it imports all, each of which is visited once in a search. */
+/* Finds what a name is bound to in a module, or in those of which it imports all, each of which is visited once in a
+ * search. */
 static struct python_name *find_bound(struct python *p, struct python_module *module, const char *name,
                                       struct python_module **home, int depth)
 {

@@ -1,9 +1,9 @@
 /* A careful, limited reader of Python configurations: it finds what a function assigns, and runs nothing.
  *
- * Followed are literals, arithmetic and comparisons of them, assignments to names and attributes, if with a condition that is
- * known, and calls of functions in the file or in a file that it imports, if that is there. Any other call is an object that
- * keeps the name of what was called and its arguments. All else is unknown, and so is what branches and loops set about
- * which something unknown decides: it keeps its text, so that a reader can say what it lacks. */
+ * Followed are literals, arithmetic and comparisons of them, assignments to names and attributes, if with a condition
+ * that is known, and calls of functions in the file or in a file that it imports, if that is there. Any other call is
+ * an object that keeps the name of what was called and its arguments. All else is unknown, and so is what branches and
+ * loops set about which something unknown decides: it keeps its text, so that a reader can say what it lacks. */
 #ifndef REHEARSE_LAUNCH_PYTHON_PYTHON_H
 #define REHEARSE_LAUNCH_PYTHON_PYTHON_H
 
@@ -169,7 +169,8 @@ static inline bool python_take(struct python_frame *frame, const char *text)
 struct python_module *python_add_module(struct python *python, const char *path, const char *data,
                                         size_t length, struct error *err);
 
-/* Returns what a name means in a module, through what it imports, and sets *home to its module; NULL: it is not there. */
+/* Returns what a name means in a module, through what it imports, and sets *home to its module; NULL: it is not
+ * there. */
 struct python_name *python_look_up(struct python *python, struct python_module *module, const char *name,
                                    struct python_module **home);
 

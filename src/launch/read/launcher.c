@@ -1,6 +1,6 @@
-/* What starts a training, and on how many devices: torchrun, deepspeed, accelerate, srun, mpirun, and #SBATCH lines. Sources:
- * torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18, accelerate/commands/launch.py of 1.9, Slurm's
- * and Open MPI's manuals. */
+/* What starts a training, and on how many devices: torchrun, deepspeed, accelerate, srun, mpirun, and #SBATCH lines.
+ * Sources: torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18, accelerate/commands/launch.py
+ * of 1.9, Slurm's and Open MPI's manuals. */
 #include "launch/read/read.h"
 
 #include <inttypes.h>
@@ -92,8 +92,8 @@ static bool is_option(const char *text, size_t length, const char *option)
                                                             : strcmp(name, option) == 0;
 }
 
-/* Adds an option of a launcher that gives a number: "--nnodes 4", "--nnodes=4", "-N4" of srun. What only the environment of a
- * job of slurm or MPI knows is left out: it says no more than that. */
+/* Adds an option of a launcher that gives a number: "--nnodes 4", "--nnodes=4", "-N4" of srun. What only the
+ * environment of a job of slurm or MPI knows is left out: it says no more than that. */
 static bool add_count(struct launch_options *options, const struct shell_words *words, int at, int program,
                       enum launcher of)
 {
@@ -320,8 +320,8 @@ static void read_tasks(struct launch_options *options, bool starts)
 
 #define MAX_ACCELERATE 500 /* settings of its file */
 
-/* Adds the settings of accelerate's file that its own options do not give, as "accelerate.NAME": the maps in the file have the
- * names of options. */
+/* Adds the settings of accelerate's file that its own options do not give, as "accelerate.NAME": the maps in the file
+ * have the names of options. */
 static bool add_accelerate_file(struct launch_options *options, const char *path, struct error *err)
 {
     static const char *const maps[] = {"deepspeed_config.", "fsdp_config.", "megatron_lm_config.",
@@ -421,8 +421,8 @@ static void miss_of_torchrun(struct launch_options *options, const char *name, c
     launch_miss(options, name, arena_format(&options->arena, "is '%s', %s", value, why), give);
 }
 
-/* torchrun's "gpu" and "auto" are as many processes as the node has devices, and "1:4" any number of nodes of these. Neither
- * is guessed. torch/distributed/run.py of PyTorch 2.9. */
+/* torchrun's "gpu" and "auto" are as many processes as the node has devices, and "1:4" any number of nodes of these.
+ * Neither is guessed. torch/distributed/run.py of PyTorch 2.9. */
 bool launch_read_torchrun(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *processes = launch_argument(options, "nproc_per_node");

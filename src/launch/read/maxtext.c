@@ -13,8 +13,8 @@ static const struct launch_rules all_rules = {.table = "maxtext"};
 
 /* ---- what is read ---- */
 
-/* Returns the words of the command from its program on ("maxtext.trainers.pre_train.train", "MaxText/train.py"), which may be in a
- * text in quotes, as xpk's --command. Without any: there is no such command, or no memory. */
+/* Returns the words of the command from its program on ("maxtext.trainers.pre_train.train", "MaxText/train.py"), which
+ * may be in a text in quotes, as xpk's --command. Without any: there is no such command, or no memory. */
 static struct shell_words find_command(struct shell *shell)
 {
     struct shell_words none = {0};
@@ -47,8 +47,8 @@ static bool knows(const struct launch_source *source)
                     (doc_find(root, "per_device_batch_size") && doc_find(root, "model_name")));
 }
 
-/* Adds the settings of a file of the package behind those of its base, wherever its folder of configurations is; base.yml holds the
- * defaults. *found: it is there. */
+/* Adds the settings of a file of the package behind those of its base, wherever its folder of configurations is;
+ * base.yml holds the defaults. *found: it is there. */
 static bool add_file(struct launch_options *options, const char *from, const char *named, int depth,
                      bool *found, struct error *err)
 {
@@ -257,7 +257,8 @@ static bool settle_degrees(struct launch_options *options, struct error *err)
     return true;
 }
 
-/* A data parallel rank has the sequences of all its devices; a pipeline makes as many micro-batches of them as it has stages. */
+/* A data parallel rank has the sequences of all its devices; a pipeline makes as many micro-batches of them as it has
+ * stages. */
 static bool settle_batch(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *each = launch_argument(options, "per_device_batch_size");

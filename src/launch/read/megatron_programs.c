@@ -48,8 +48,8 @@ bool launch_judge_program(struct launch_options *options, const char *path, cons
     return true;
 }
 
-/* Experts in every second block and one per token are Megatron-DeepSpeed's defaults; its context parallel ranks exchange
- * heads (Ulysses). megatron/arguments.py of Megatron-DeepSpeed, July 2025. */
+/* Experts in every second block and one per token are Megatron-DeepSpeed's defaults; its context parallel ranks
+ * exchange heads (Ulysses). megatron/arguments.py of Megatron-DeepSpeed, July 2025. */
 void launch_settle_deepspeed(struct launch_options *options)
 {
     static const char *const own[] = {"deepspeed", "moe-expert-parallel-size", "expert-interval",

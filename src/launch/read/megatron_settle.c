@@ -1,5 +1,5 @@
-/* What Megatron-LM's names say together: conflicts, precision, sharding, recomputation, experts, windows. Other software's
- * readers end with it, too. */
+/* What Megatron-LM's names say together: conflicts, precision, sharding, recomputation, experts, windows. Other
+ * software's readers end with it, too. */
 #include "launch/megatron.h"
 #include "launch/read/read.h"
 #include "launch/shell/shell.h"
@@ -90,8 +90,8 @@ static void settle_sharding(struct launch_options *options)
         options->technique[TECHNIQUE_REPLICATE] = options->replicate;
 }
 
-/* Appends blocks to a list: "([0]*3+[1]*58)", "[0,1,1]", "(([0]*1+[1])*24+[0]*0)". Returns what is behind them; NULL: it is
- * no such list. */
+/* Appends blocks to a list: "([0]*3+[1]*58)", "[0,1,1]", "(([0]*1+[1])*24+[0]*0)". Returns what is behind them; NULL:
+ * it is no such list. */
 static const char *add_blocks(const char *at, struct text *blocks, int depth)
 {
     for (bool more = true; more;) {
@@ -196,7 +196,8 @@ static void note_unused(struct launch_options *options, struct launch_argument *
                 without);
 }
 
-/* One kind for all layers, or one for each: the first is priced. Megatron-LM looks at them with context parallelism only. */
+/* One kind for all layers, or one for each: the first is priced. Megatron-LM looks at them with context parallelism
+ * only. */
 static bool settle_context_kind(struct launch_options *options, struct error *err)
 {
     static const char between[] = " ,[]'\"";
@@ -402,7 +403,8 @@ static bool is_habit_off(const struct launch_options *options, const char *const
     return asked;
 }
 
-/* Attention whose scores go through memory. "local" is Megatron-LM's own code, whose attention is fused by an option. */
+/* Attention whose scores go through memory. "local" is Megatron-LM's own code, whose attention is fused by an
+ * option. */
 static bool is_unfused(const struct launch_options *options)
 {
     const char *backend = launch_text(options, "attention-backend");

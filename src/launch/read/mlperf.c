@@ -119,8 +119,8 @@ static const struct benchmark *benchmark_in(const char *text)
     return NULL;
 }
 
-/* Returns the benchmark by MODEL_SIZE, by the names of the submission, of the file and its folders, and of files that it
- * sources; NULL: none says it. */
+/* Returns the benchmark by MODEL_SIZE, by the names of the submission, of the file and its folders, and of files that
+ * it sources; NULL: none says it. */
 static const struct benchmark *find_benchmark(const struct launch_options *options, const char *size,
                                               const struct shell *shell)
 {
@@ -215,7 +215,8 @@ static bool is_named(const struct launch_options *options, const struct shell *s
     return is_it;
 }
 
-/* Every published submission since version 3.0 computes in 8 or 4 bits; the common file that says so is not always there. */
+/* Every published submission since version 3.0 computes in 8 or 4 bits; the common file that says so is not always
+ * there. */
 static void settle_precision(struct launch_options *options, const struct shell *shell)
 {
     bool said = launch_argument(options, "FP8") || launch_argument(options, "FP4");

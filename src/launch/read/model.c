@@ -1,5 +1,5 @@
-/* The model that files describe, and the words of known tokenizers: a launch description names its tokenizer more often than the
- * number of its words.
+/* The model that files describe, and the words of known tokenizers: a launch description names its tokenizer more often
+ * than the number of its words.
  *
  * Sources of these: vocab_size of the published configurations of the models; defaults of Megatron-LM's tokenizers
  * (megatron/training/tokenizer/tokenizer.py) and of GPT-NeoX's (megatron/tokenizer/tokenizer.py). */

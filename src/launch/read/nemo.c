@@ -103,8 +103,8 @@ static bool knows(const struct launch_source *source)
            (doc_find(source->doc->root, "trainer") || doc_find(source->doc->root, "train"));
 }
 
-/* Returns a name of the model, or one of Megatron-Bridge that means what Megatron-LM's does, without what stands before it:
- * "model.x" is "x"; else the name. */
+/* Returns a name of the model, or one of Megatron-Bridge that means what Megatron-LM's does, without what stands before
+ * it: "model.x" is "x"; else the name. */
 static const char *plain_name(const char *name)
 {
     static const char *const same[] = {
@@ -149,7 +149,8 @@ static bool add_given(struct launch_options *options)
     return true;
 }
 
-/* Arguments "model.x" become "x", by which Megatron's rules and settling find them, and types of PyTorch their words. */
+/* Arguments "model.x" become "x", by which Megatron's rules and settling find them, and types of PyTorch their
+ * words. */
 static void rename_model(struct launch_options *options, int first)
 {
     static const char *const types[][2] = {{"torch.bfloat16", "bf16"},
@@ -166,7 +167,8 @@ static void rename_model(struct launch_options *options, int first)
     }
 }
 
-/* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data parallelism, */
+/* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data
+ * parallelism, */
 static void settle_bridge(struct launch_options *options)
 {
     const struct launch_argument *wide = launch_argument(options, "mixed_precision.grad_reduce_in_fp32");

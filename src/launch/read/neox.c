@@ -1,4 +1,5 @@
-/* GPT-NeoX: YAML written like JSON, with keys of Megatron and DeepSpeed. Names: megatron/neox_arguments/neox_args.py. */
+/* GPT-NeoX: YAML written like JSON, with keys of Megatron and DeepSpeed. Names:
+ * megatron/neox_arguments/neox_args.py. */
 #include "launch/read/read.h"
 
 #include <string.h>

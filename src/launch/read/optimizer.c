@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* By a part of the name; the first that is found counts. Names: transformers/training_args.py (OptimizerNames), axolotl's
- * CustomSupportedOptimizers, deepspeed/runtime/config.py (DEEPSPEED_OPTIMIZERS), Megatron-LM's --optimizer. */
+/* By a part of the name; the first that is found counts. Names: transformers/training_args.py (OptimizerNames),
+ * axolotl's CustomSupportedOptimizers, deepspeed/runtime/config.py (DEEPSPEED_OPTIMIZERS), Megatron-LM's
+ * --optimizer. */
 static const struct {
     const char *part;
     enum optimizer_kind kind;

@@ -44,8 +44,8 @@ static bool add_packaged(struct launch_options *options, const char *path, int d
     return ok;
 }
 
-/* Adds the module's and the model's settings, if the description lies in a checkout of Primus; else the model is known by
- * its name only. */
+/* Adds the module's and the model's settings, if the description lies in a checkout of Primus; else the model is known
+ * by its name only. */
 static bool read_package(struct launch_options *options, const struct launch_source *source,
                          const char *framework, struct error *err)
 {

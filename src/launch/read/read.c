@@ -54,7 +54,8 @@ static bool refuse(const char *path, struct error *err, const char *why)
     return error_set(err, ERROR_INPUT, "%s: %s", path, why);
 }
 
-/* Documents that resemble launch descriptions, recognised by having all of the keys (a dot is a level), and the error for each. */
+/* Documents that resemble launch descriptions, recognised by having all of the keys (a dot is a level), and the error
+ * for each. */
 static const char *other_kind(const struct doc *doc)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* Readers of launch descriptions: one per software, over one interface. Private to src/launch.
  *
  * How to add one: a file with a function that says whether a source is of the software, one that adds the source's
- * arguments, a table of its settings (software.c), and a function for what no rule can say, all named in a struct launch_reader;
- * and a row in read.c. */
+ * arguments, a table of its settings (software.c), and a function for what no rule can say, all named in a struct
+ * launch_reader; and a row in read.c. */
 #ifndef REHEARSE_LAUNCH_READ_READ_H
 #define REHEARSE_LAUNCH_READ_READ_H
 
@@ -36,8 +36,8 @@ enum launch_rule_kind {
     RULE_REFUSED,    /* likewise: nothing is priced with it, unless the model is named */
 };
 
-/* A rule for the arguments of a name; '-' and '_' are alike, leading ones do not count, and an asterisk at the end stands for
- * any rest. The first rule that fits counts. */
+/* A rule for the arguments of a name; '-' and '_' are alike, leading ones do not count, and an asterisk at the end
+ * stands for any rest. The first rule that fits counts. */
 struct launch_rule {
     const char *name;
     enum launch_rule_kind kind;
@@ -89,13 +89,13 @@ extern const struct launch_rules megatron_rules;
 
 /* ---- tables of data/software (software.c) ---- */
 
-/* Returns the table's own rules, by its file's name; NULL: there is none, or no memory. The first: the names of all, ended by
- * NULL. */
+/* Returns the table's own rules, by its file's name; NULL: there is none, or no memory. The first: the names of all,
+ * ended by NULL. */
 const char *launch_table_name(size_t index);
 const struct launch_rules *launch_table(const char *name);
 
-/* Returns the rule for a setting, of the table or of those that it names, and the end of its table's rules; NULL: none. The
- * second seeks the name that may have been meant. */
+/* Returns the rule for a setting, of the table or of those that it names, and the end of its table's rules; NULL: none.
+ * The second seeks the name that may have been meant. */
 const struct launch_rule *launch_table_rule(const char *name, const char *setting,
                                             const struct launch_rule **end);
 void launch_table_nearest(const char *name, struct text_nearest *nearest);
@@ -109,7 +109,8 @@ bool launch_table_has_below(const char *name, const char *setting);
 bool launch_command_has(const struct shell_words *command, const char *option);
 bool launch_has_option(const struct shell *shell, const char *option);
 
-/* Returns the first here document that begins with `begin`, if it is given, and holds all `keys`, ended by NULL; or NULL. */
+/* Returns the first here document that begins with `begin`, if it is given, and holds all `keys`, ended by NULL; or
+ * NULL. */
 const struct shell_document *launch_find_document(const struct shell *shell, const char *begin,
                                                   const char *const *keys);
 
@@ -117,16 +118,17 @@ const struct shell_document *launch_find_document(const struct shell *shell, con
 bool launch_parse_document(struct shell *shell, const struct shell_document *document, enum doc_syntax syntax,
                            struct doc *doc, struct error *err);
 
-/* Adds the options of the command that has `option`: its launcher's, which `launch_launcher_rules` know, and those behind the
- * program; *launcher: one that starts one node unless it is told otherwise, or NULL. The second reads nodes and devices of a
- * job from them, once the rules have been applied, and from #SBATCH lines. */
+/* Adds the options of the command that has `option`: its launcher's, which `launch_launcher_rules` know, and those
+ * behind the program; *launcher: one that starts one node unless it is told otherwise, or NULL. The second reads nodes
+ * and devices of a job from them, once the rules have been applied, and from #SBATCH lines. */
 extern const struct launch_rules launch_launcher_rules;
 bool launch_add_command(struct launch_options *options, struct shell *shell, const char *option,
                         const char **launcher);
 bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
                        struct error *err);
 
-/* Sets a number from `min` on, that behind the last colon of an argument ("8", "h100:8", "gpu:h100:8"), unless it is given. */
+/* Sets a number from `min` on, that behind the last colon of an argument ("8", "h100:8", "gpu:h100:8"), unless it is
+ * given. */
 void launch_set_count(const struct launch_options *options, const char *name, int64_t min,
                       struct launch_value *value);
 
@@ -143,8 +145,8 @@ bool launch_pattern(const char *list, struct text *blocks);
 
 /* ---- what --set gives ---- */
 
-/* Notes that something asks for this name. The second: for the variables of a script that its text names; the third: for
- * settings of files that are no scripts, those of the arguments from `first` on. */
+/* Notes that something asks for this name. The second: for the variables of a script that its text names; the third:
+ * for settings of files that are no scripts, those of the arguments from `first` on. */
 void launch_ask(struct launch_options *options, const char *name);
 void launch_ask_shell(struct launch_options *options, const struct shell *shell);
 void launch_ask_settings(struct launch_options *options, int first);
@@ -156,13 +158,14 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
                                    const char *path, int line);
 
 /* Adds all values of a document as arguments with names such as "training.seq_len"; lists as "a b", maps in them as
- * "datasets[0].path". Maps below `prefix` only, whose name is left out; NULL: all. A key that is there twice is noted. */
+ * "datasets[0].path". Maps below `prefix` only, whose name is left out; NULL: all. A key that is there twice is
+ * noted. */
 bool launch_add_doc(struct launch_options *options, const struct doc *doc, const char *prefix,
                     struct error *err);
 
-/* Replaces references such as "${model.hidden_size}" in the values of arguments from `first` on; those that are not known
- * stay. `given`: NAME=VALUE of variables; `whole`: what names may begin with that the arguments' names lack, or NULL.
- * False: out of memory. The second does so for one text, and returns it; NULL: out of memory. */
+/* Replaces references such as "${model.hidden_size}" in the values of arguments from `first` on; those that are not
+ * known stay. `given`: NAME=VALUE of variables; `whole`: what names may begin with that the arguments' names lack, or
+ * NULL. False: out of memory. The second does so for one text, and returns it; NULL: out of memory. */
 bool launch_resolve(struct launch_options *options, const char *const *given, const char *whole, int first);
 const char *launch_resolve_text(struct launch_options *options, const char *const *given, const char *text);
 
@@ -181,8 +184,8 @@ bool launch_read_doc(struct launch_options *options, const struct doc *doc, cons
 /* Returns whether a rule for this name sets a value. */
 bool launch_has_rule(const struct launch_rules *rules, const char *name);
 
-/* Reads a value that the rule sets, or that the reader's own function reads; one that is none of the rule's is ERROR_INPUT at
- * its place. `end`: of the table's rules. */
+/* Reads a value that the rule sets, or that the reader's own function reads; one that is none of the rule's is
+ * ERROR_INPUT at its place. `end`: of the table's rules. */
 bool launch_read_value(struct launch_options *options, const struct launch_rule *rule,
                        const struct launch_rule *end, const struct launch_argument *argument,
                        struct error *err);
@@ -202,7 +205,8 @@ void launch_unmodelled(struct launch_options *options, const char *name, const c
 void launch_default(struct launch_value *value, int64_t to);
 void launch_set(struct launch_value *value, const struct launch_argument *by, int64_t to);
 
-/* Names are compared without leading dashes, letter by letter. The last: an asterisk of the rule stands for any rest. */
+/* Names are compared without leading dashes, letter by letter. The last: an asterisk of the rule stands for any
+ * rest. */
 const char *launch_bare_name(const char *name);
 char launch_letter(char c);
 bool launch_same_name(const char *a, const char *b);
@@ -233,18 +237,19 @@ const char *launch_device_in(const char *text);
 bool launch_read_layout(struct launch_options *options, const struct launch_argument *argument,
                         struct error *err);
 
-/* Sets the vocabulary of a known tokenizer: by the name of a model in an argument, "256k" in a name, or the class of the
- * tokenizer. It is padded unless the padding is given. */
+/* Sets the vocabulary of a known tokenizer: by the name of a model in an argument, "256k" in a name, or the class of
+ * the tokenizer. It is padded unless the padding is given. */
 void launch_settle_vocabulary(struct launch_options *options, const char *tokenizer);
 
 /* Returns the usual name of a model that a recipe calls "llama31_405b", or the text itself. */
 const char *launch_recipe_model(struct launch_options *options, const char *text);
 
-/* Reads the optimizer that an argument names; what is not priced of it is said. The second: by another argument, `rank` being
- * that of GaLore's and APOLLO's projections. */
+/* Reads the optimizer that an argument names; what is not priced of it is said. The second: by another argument, `rank`
+ * being that of GaLore's and APOLLO's projections. */
 void launch_settle_optimizer(struct launch_options *options, const char *name);
 
-/* Reads which matrices have LoRA's adapters, from an argument that lists their names; others are listed as not modelled. */
+/* Reads which matrices have LoRA's adapters, from an argument that lists their names; others are listed as not
+ * modelled. */
 void launch_settle_targets(struct launch_options *options, const char *name);
 void launch_set_optimizer(struct launch_options *options, struct launch_argument *by, const char *name,
                           int64_t rank);
@@ -253,8 +258,8 @@ void launch_set_optimizer(struct launch_options *options, struct launch_argument
 bool launch_refuse_rollouts(struct launch_options *options, const char *path, const char *method,
                             struct error *err);
 
-/* Refuses a training script of Megatron's whose model is not modelled, and one none of whose arguments are known. The second
- * settles what Megatron-DeepSpeed means by its own names. */
+/* Refuses a training script of Megatron's whose model is not modelled, and one none of whose arguments are known. The
+ * second settles what Megatron-DeepSpeed means by its own names. */
 bool launch_judge_program(struct launch_options *options, const char *path, const char *script,
                           struct error *err);
 void launch_settle_deepspeed(struct launch_options *options);
@@ -271,7 +276,8 @@ extern const struct launch_rules torchtitan_rules;
 /* Reads what several arguments say together. `doc`: the file, or NULL. */
 bool torchtitan_settle(struct launch_options *options, const struct doc *doc, struct error *err);
 
-/* Sets the stages of a pipeline from the blocks of each of its parts, a multiple of the stages. False: out of memory. */
+/* Sets the stages of a pipeline from the blocks of each of its parts, a multiple of the stages. False: out of
+ * memory. */
 bool torchtitan_set_parts(struct launch_options *options, const int *parts, int count);
 void torchtitan_complete(struct launch_options *options);
 

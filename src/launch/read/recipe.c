@@ -1,5 +1,6 @@
-/* Recipes in Python: functions that make the configuration of a training. What they assign becomes arguments by its path
- * ("model.tensor_model_parallel_size"); what is computed from something unknown is listed, and missing if it matters. */
+/* Recipes in Python: functions that make the configuration of a training. What they assign becomes arguments by its
+ * path ("model.tensor_model_parallel_size"); what is computed from something unknown is listed, and missing if it
+ * matters. */
 #include "launch/read/read.h"
 
 #include "core/text.h"

@@ -1,9 +1,9 @@
 /* Values of YAML that name others: "${model.hidden_size}", "${.hidden_size}", "${multiply:4, ${.hidden_size}}" of
  * OmegaConf, "${oc.env:NAME,default}", and "${NAME:default}" of Primus.
  *
- * A reference is replaced by the text of the argument it names, in which references are replaced, too; one whose name is
- * not there stays as it is, and so does all that needs it. What is nested deeper than MAX_DEPTH, or becomes longer than
- * MAX_LENGTH, stays as it is: references may be circles. */
+ * A reference is replaced by the text of the argument it names, in which references are replaced, too; one whose name
+ * is not there stays as it is, and so does all that needs it. What is nested deeper than MAX_DEPTH, or becomes longer
+ * than MAX_LENGTH, stays as it is: references may be circles. */
 #include "launch/read/read.h"
 
 #include <ctype.h>

@@ -9,7 +9,8 @@
  *     read:                              what the price depends on
  *       sequence_parallel_size: number context
  *       zero_allow_untested: switch fsdp=2
- *       train_batch_size: number|auto    read by the reader's own function, as all without a field; words behind '|' are
+ *       train_batch_size: number|auto    read by the reader's own function, as all without a field; words behind '|'
+ *       are
  *                                        values, too
  *       recompute: {selective: recompute=RECOMPUTE_SELECTIVE, full: recompute=RECOMPUTE_FULL, "type:*": }
  *       quick: {"true": [recompute=RECOMPUTE_NONE, fsdp=2], "false": }
@@ -25,17 +26,20 @@
  *       Mamba layers: [is_hybrid_model]
  *     free:                              reason: names that the user chooses
  *       the program's own: [environment.*]
- *     values:                            a kind: settings of the sections above that take only such values, without an entry any
+ *     values:                            a kind: settings of the sections above that take only such values, without an
+ *     entry any
  *       decimal: [norm_epsilon]          (`scripts/software-keys --values` writes it)
  *       "words|adam|sgd": [offload_optimizer]
  *     values-by-hand:                    likewise, of what no source declares
  *
- * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), whole and decimal (any sign; wholes, decimals and lists: several of them), words, switch (sets its field if true), bool (if false, too),
- * flag (true or false), name and names (of models, modules or hosts, of which the software takes any), file (a path), code
- * (judged by the reader's own function). A field is the name of a value of struct launch_options, or technique.NAME; a value
- * is a number or a constant of devices/technique.h. Null is a value of each kind, and sets nothing; a word behind '|' takes back what was set. In names '-' and '_',
- * capitals and small letters are alike. A final asterisk stands for any rest; a name that stands by itself goes before one
- * with an asterisk, and a longer one of these before a shorter. */
+ * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), whole and
+ * decimal (any sign; wholes, decimals and lists: several of them), words, switch (sets its field if true), bool (if
+ * false, too), flag (true or false), name and names (of models, modules or hosts, of which the software takes any),
+ * file (a path), code (judged by the reader's own function). A field is the name of a value of struct launch_options,
+ * or technique.NAME; a value is a number or a constant of devices/technique.h. Null is a value of each kind, and sets
+ * nothing; a word behind '|' takes back what was set. In names '-' and '_', capitals and small letters are alike. A
+ * final asterisk stands for any rest; a name that stands by itself goes before one with an asterisk, and a longer one
+ * of these before a shorter. */
 #include "launch/read/read.h"
 
 #include "core/once.h"
@@ -127,13 +131,15 @@ static const struct {
     int64_t value;
 } constants[] = {
 #define X(name) {#name, name},
-    X(RECOMPUTE_NONE) X(RECOMPUTE_SELECTIVE) X(RECOMPUTE_FULL) X(METHOD_ALL) X(METHOD_BLOCK) X(METHOD_UNIFORM)
-        X(METHOD_EVERY) X(FORMAT_USUAL) X(FORMAT_FP32) X(FORMAT_FP16) X(FORMAT_BF16) X(FORMAT_FP8)
-            X(FORMAT_FP4) X(RECIPE_USUAL) X(RECIPE_DELAYED) X(RECIPE_TENSORWISE) X(RECIPE_BLOCKWISE)
-                X(RECIPE_MXFP8) X(RECIPE_NVFP4) X(RECIPE_ROWWISE) X(DISPATCH_ALLTOALL) X(DISPATCH_DEEPEP) X(DISPATCH_ALLGATHER) X(OPTIMIZER_ADAM) X(OPTIMIZER_MOMENTUM) X(OPTIMIZER_FACTORED) X(OPTIMIZER_NONE) X(OPTIMIZER_GALORE) X(OPTIMIZER_APOLLO) X(TARGETS_ALL) X(TARGETS_ATTENTION)
-                    X(OVERLAP_NONE) X(OVERLAP_PASSES) X(OVERLAP_WEIGHTS) X(CONTEXT_RING) X(CONTEXT_GATHER)
-                        X(CONTEXT_ULYSSES) X(CONTEXT_HIERARCHICAL) X(SCHEDULE_1F1B) X(SCHEDULE_ZB_H1)
-                            X(SCHEDULE_DUALPIPE) X(SCHEDULE_ZB_V) X(SCHEDULE_DUALPIPEV) X(SWITCH_OFF)
+    X(RECOMPUTE_NONE) X(RECOMPUTE_SELECTIVE) X(RECOMPUTE_FULL) X(METHOD_ALL) X(METHOD_BLOCK)
+    X(METHOD_UNIFORM) X(METHOD_EVERY) X(FORMAT_USUAL) X(FORMAT_FP32) X(FORMAT_FP16) X(FORMAT_BF16)
+    X(FORMAT_FP8) X(FORMAT_FP4) X(RECIPE_USUAL) X(RECIPE_DELAYED) X(RECIPE_TENSORWISE) X(RECIPE_BLOCKWISE)
+    X(RECIPE_MXFP8) X(RECIPE_NVFP4) X(RECIPE_ROWWISE) X(DISPATCH_ALLTOALL) X(DISPATCH_DEEPEP)
+    X(DISPATCH_ALLGATHER) X(OPTIMIZER_ADAM) X(OPTIMIZER_MOMENTUM) X(OPTIMIZER_FACTORED) X(OPTIMIZER_NONE)
+    X(OPTIMIZER_GALORE) X(OPTIMIZER_APOLLO) X(TARGETS_ALL) X(TARGETS_ATTENTION) X(OVERLAP_NONE)
+    X(OVERLAP_PASSES) X(OVERLAP_WEIGHTS) X(CONTEXT_RING) X(CONTEXT_GATHER) X(CONTEXT_ULYSSES)
+    X(CONTEXT_HIERARCHICAL) X(SCHEDULE_1F1B) X(SCHEDULE_ZB_H1) X(SCHEDULE_DUALPIPE) X(SCHEDULE_ZB_V)
+    X(SCHEDULE_DUALPIPEV) X(SWITCH_OFF)
                                 X(SWITCH_ON) X(PLACE_HOST) X(PLACE_NVME) X(COST_FP32) X(COST_TF32)
                                     X(COST_FP16) X(COST_BF16) X(COST_FP8) X(COST_FP4)
 #undef X
@@ -195,7 +201,8 @@ static bool read_kind(struct vocabulary *table, const struct doc_node *node, con
         const char *name;
         enum launch_rule_kind kind;
         bool is_list;
-    } kinds[] = {{"number", RULE_NUMBER, false}, {"typed", RULE_NUMBER, false}, {"count", RULE_COUNT, false}, {"share", RULE_SHARE, false},
+    } kinds[] = {{"number", RULE_NUMBER, false}, {"typed", RULE_NUMBER, false},
+                 {"count", RULE_COUNT, false}, {"share", RULE_SHARE, false},
                  {"real", RULE_REAL, false}, {"whole", RULE_WHOLE, false}, {"wholes", RULE_WHOLE, true},
                  {"decimal", RULE_DECIMAL, false}, {"decimals", RULE_DECIMAL, true},
                  {"words", RULE_WORD, false}, {"lists", RULE_WORD, true},
@@ -361,7 +368,8 @@ static size_t count_of(const struct doc_node *node)
 static bool fill(struct vocabulary *table, struct error *err)
 {
     static const char *const keys[] = {"name", "version", "sources", "also",
-                                       "read",   "none", "unmodelled", "refused", "at-default", "free", "values", "values-by-hand"};
+                                       "read",   "none", "unmodelled", "refused", "at-default", "free",
+                                       "values", "values-by-hand"};
     if (!doc_is_map(&table->doc, table->doc.root, err) ||
         !doc_only_keys(&table->doc, table->doc.root, keys, sizeof keys / sizeof *keys, err))
         return false;

@@ -68,7 +68,8 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
 
 /* -1 is the rest of the devices. By default stages of a pipeline keep their parameters gathered, which ZeRO 3 of
  * torchtitan's includes. Context
- * parallel ranks shard, too, whatever the data parallel degree (torchtitan/distributed/parallel_dims.py, fsdp_enabled). */
+ * parallel ranks shard, too, whatever the data parallel degree (torchtitan/distributed/parallel_dims.py,
+ * fsdp_enabled). */
 static void settle_sharding(struct launch_options *options)
 {
     const char *reshard = launch_text(options, "parallelism.fsdp_reshard_after_forward");

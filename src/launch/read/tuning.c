@@ -74,7 +74,8 @@ static void read_wide(struct launch_options *options, const struct launch_argume
         launch_set(&options->plain_fp32, tf32, 1);
 }
 
-/* Returns the argument of one of two names that FSDP's settings have, "fsdp_config.NAME" and "fsdp_config.fsdp_NAME". */
+/* Returns the argument of one of two names that FSDP's settings have, "fsdp_config.NAME" and
+ * "fsdp_config.fsdp_NAME". */
 static struct launch_argument *fsdp_argument(const struct launch_options *options, const char *name)
 {
     char whole[80];
@@ -86,8 +87,8 @@ static struct launch_argument *fsdp_argument(const struct launch_options *option
     return found ? found : launch_argument(options, whole);
 }
 
-/* FSDP, by its settings of the Trainer and of accelerate: a strategy of version 1, or `reshard_after_forward` of version 2,
- * which then may hold the strategy, too. Parameters that stay gathered are ZeRO 2. */
+/* FSDP, by its settings of the Trainer and of accelerate: a strategy of version 1, or `reshard_after_forward` of
+ * version 2, which then may hold the strategy, too. Parameters that stay gathered are ZeRO 2. */
 static void read_fsdp(struct launch_options *options)
 {
     static const struct {

@@ -70,8 +70,8 @@ void shell_pass(struct shell_run *run, const char *to);
 bool shell_take_word(struct shell_run *run, const char *word);
 bool shell_expect(struct shell_run *run, const char *word);
 
-/* Follows statements up to one of the words that end the list; *stopped is that word, NULL: the end of the text. Answers
- * as the last statement does. */
+/* Follows statements up to one of the words that end the list; *stopped is that word, NULL: the end of the text.
+ * Answers as the last statement does. */
 struct shell_answer shell_run_list(struct shell_run *run, const char *const *stops, const char **stopped);
 
 /* Follows a whole file: without a byte order mark, and with any line ends. */

@@ -322,8 +322,8 @@ static const char *at_stop(struct shell_run *run, const char *const *stops)
     return NULL;
 }
 
-/* Follows statements up to one of the words that end the list; *stopped is that word, NULL: the end of the text. Answers
- * as the last statement does. */
+/* Follows statements up to one of the words that end the list; *stopped is that word, NULL: the end of the text.
+ * Answers as the last statement does. */
 struct shell_answer shell_run_list(struct shell_run *run, const char *const *stops, const char **stopped)
 {
     struct shell_answer answer = shell_yes;

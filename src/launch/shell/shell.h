@@ -1,12 +1,12 @@
 /* A careful, limited reader of shell scripts: it finds what a script would run, and runs nothing.
  *
  * Followed are assignments, export, arrays, `source`, if and case with [ ], [[ ]] and (( )), && and ||, functions, here
- * documents, $NAME with defaults, patterns and case, and arithmetic. Every command is kept with its expanded words. A loop
- * is followed once, with its first value; tests of files succeed.
+ * documents, $NAME with defaults, patterns and case, and arithmetic. Every command is kept with its expanded words. A
+ * loop is followed once, with its first value; tests of files succeed.
  *
  * What a script does not say stays visible. An unset variable and the output of a command become a mark inside the text
- * that they would be part of, and marks are copied with the text: SHELL_MARK, the number of the unknown, SHELL_END. If a
- * condition has a mark, all that its branches set becomes that mark. A reader of options that meets a mark thus knows
+ * that they would be part of, and marks are copied with the text: SHELL_MARK, the number of the unknown, SHELL_END. If
+ * a condition has a mark, all that its branches set becomes that mark. A reader of options that meets a mark thus knows
  * which variable it lacks, and lacks nothing for marks that it does not meet. `--set` replaces what the script sets. */
 #ifndef REHEARSE_LAUNCH_READ_SHELL_H
 #define REHEARSE_LAUNCH_READ_SHELL_H
@@ -88,8 +88,8 @@ struct shell {
     bool is_open;               /* it uses arguments of its own: $1, $@ */
 };
 
-/* Reads a script; `path` is for errors and the place of sourced files. `given`, `path` and `budget` must outlive *shell. On failure
- * *shell is empty; on success the caller releases it with shell_release. */
+/* Reads a script; `path` is for errors and the place of sourced files. `given`, `path` and `budget` must outlive
+ * *shell. On failure *shell is empty; on success the caller releases it with shell_release. */
 bool shell_read(struct shell *shell, const char *path, const char *data, size_t length,
                 const char *const *given, struct launch_budget *budget, struct error *err);
 void shell_release(struct shell *shell);

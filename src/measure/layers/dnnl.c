@@ -1,4 +1,5 @@
-/* The module `rehearse-dnnl.so`: the table of kernel_module.h over oneDNN 2 or 3. Arrays are row-major, as a framework's. */
+/* The module `rehearse-dnnl.so`: the table of kernel_module.h over oneDNN 2 or 3. Arrays are row-major, as a
+ * framework's. */
 #include "measure/layers/dnnl2.h"
 #include "measure/layers/kernel_module.h"
 
@@ -61,7 +62,8 @@ static bool ok(struct made *made, dnnl_status_t status, const char *call)
     return !made->failed;
 }
 
-/* Describes a row-major array; `flipped`: its last two dimensions are stored the other way round. NULL after a failure. */
+/* Describes a row-major array; `flipped`: its last two dimensions are stored the other way round. NULL after a
+ * failure. */
 static array_desc describe(struct made *made, dnnl_data_type_t type, int rank, const dnnl_dim_t *dims,
                            bool flipped)
 {
@@ -83,8 +85,9 @@ static array_desc describe(struct made *made, dnnl_data_type_t type, int rank, c
     return desc;
 }
 
-/* Returns memory at another place each time, both in the address space (by lines of a cache) and in the machine (new pages): how fast a kernel
- * is depends on where its arrays lie, and an array that is made again must not find the pages of the one before. */
+/* Returns memory at another place each time, both in the address space (by lines of a cache) and in the machine (new
+ * pages): how fast a kernel is depends on where its arrays lie, and an array that is made again must not find the pages
+ * of the one before. */
 static void *place(struct block *block, size_t bytes)
 {
     static uint64_t next = 1;
@@ -225,7 +228,8 @@ static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bo
     dnnl_primitive_desc_destroy(forward);
 }
 
-/* Forwards P = softmax(Q K'), O = P V. Backwards P again, dV = P' dO, dP = dO V', dS of the softmax, dQ = dS K, dK = dS' Q. */
+/* Forwards P = softmax(Q K'), O = P V. Backwards P again, dV = P' dO, dP = dO V', dS of the softmax, dQ = dS K, dK =
+ * dS' Q. */
 static void make_attention(struct made *made, const struct kernel_task *task)
 {
     enum { Q, K, V, O, SCORES, SHARES, ARRAYS };
@@ -396,8 +400,8 @@ static const char *status_name(dnnl_status_t status)
     }
 }
 
-static void *make(const struct kernel_task *task, void (*fill)(void *data, int64_t count, bool is_bf16),
-                  char *why, size_t size)
+static void *make_kernel(const struct kernel_task *task,
+                         void (*fill)(void *data, int64_t count, bool is_bf16), char *why, size_t size)
 {
     static void (*const makers[])(struct made *, const struct kernel_task *) = {
         [TASK_PRODUCT] = make_product,       [TASK_ATTENTION] = make_attention, [TASK_NORM] = make_norm,
@@ -425,7 +429,7 @@ static void *make(const struct kernel_task *task, void (*fill)(void *data, int64
     return NULL;
 }
 
-static bool run(void *context, int64_t count)
+static bool run_kernel(void *context, int64_t count)
 {
     struct made *made = context;
     for (int64_t i = 0; i < count; i++)
@@ -440,7 +444,7 @@ extern const struct kernel_calls rehearse_kernel_calls;
 const struct kernel_calls rehearse_kernel_calls = {
     .version = KERNEL_MODULE_VERSION,
     .name = name,
-    .make = make,
-    .run = run,
+    .make = make_kernel,
+    .run = run_kernel,
     .end = end,
 };

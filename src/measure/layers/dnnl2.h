@@ -1,5 +1,6 @@
-/* oneDNN 2 with the calls of oneDNN 3, as far as dnnl.c makes them: there an array's description is an object behind a pointer, and one
- * call makes the description of a primitive. Where oneDNN 2 takes one description for arrays of the same shape, the second is left out. */
+/* oneDNN 2 with the calls of oneDNN 3, as far as dnnl.c makes them: there an array's description is an object behind a
+ * pointer, and one call makes the description of a primitive. Where oneDNN 2 takes one description for arrays of the
+ * same shape, the second is left out. */
 #ifndef REHEARSE_MEASURE_LAYERS_DNNL2_H
 #define REHEARSE_MEASURE_LAYERS_DNNL2_H
 

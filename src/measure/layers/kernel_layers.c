@@ -1,4 +1,5 @@
-/* Layers of models by name and of files, whose passes are timed in the order of an iteration, and products, each timed alone. */
+/* Layers of models by name and of files, whose passes are timed in the order of an iteration, and products, each timed
+ * alone. */
 #include "core/clock.h"
 #include "core/vector.h"
 #include "cost/model_profile.h"
@@ -191,7 +192,8 @@ static bool add_pass(struct job *job, struct kernel_list *list, int *number)
     return error_memory(job->err);
 }
 
-/* Makes the kernels again, unless that has taken more than its share of the time: a measurement is not to be of one place of their arrays. */
+/* Makes the kernels again, unless that has taken more than its share of the time: a measurement is not to be of one
+ * place of their arrays. */
 static bool renew(struct job *job)
 {
     double begin = clock_now();
@@ -202,7 +204,8 @@ static bool renew(struct job *job)
     return ok;
 }
 
-/* An iteration: all layers forwards, then all backwards, so that a pass finds in the caches what the pass before it has left there. */
+/* An iteration: all layers forwards, then all backwards, so that a pass finds in the caches what the pass before it has
+ * left there. */
 static bool iterate(void *context, int round, struct error *err)
 {
     struct job *job = context;

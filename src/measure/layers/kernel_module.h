@@ -1,5 +1,5 @@
-/* The door to oneDNN: kernels.c opens the module `rehearse-dnnl.so` (dnnl.c, linked with libdnnl) and calls it through this
- * table. $REHEARSE_DNNL_MODULE names another file. */
+/* The door to oneDNN: kernels.c opens the module `rehearse-dnnl.so` (dnnl.c, linked with libdnnl) and calls it through
+ * this table. $REHEARSE_DNNL_MODULE names another file. */
 #ifndef REHEARSE_MEASURE_LAYERS_KERNEL_MODULE_H
 #define REHEARSE_MEASURE_LAYERS_KERNEL_MODULE_H
 

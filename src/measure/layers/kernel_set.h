@@ -1,5 +1,5 @@
-/* Kernels that were made by oneDNN, each distinct one once, and lists of them that are run one after the other: the passes of layers, as
- * `rehearse measure layers` times them and `rehearse run --compute kernels` computes them. */
+/* Kernels that were made by oneDNN, each distinct one once, and lists of them that are run one after the other: the
+ * passes of layers, as `rehearse measure layers` times them and `rehearse run --compute kernels` computes them. */
 #ifndef REHEARSE_MEASURE_LAYERS_KERNEL_SET_H
 #define REHEARSE_MEASURE_LAYERS_KERNEL_SET_H
 

@@ -30,8 +30,8 @@ struct pjrt *pjrt_open(const char *path, struct error *err);
 void pjrt_close(struct pjrt *pjrt);
 const struct pjrt_facts *pjrt_facts_of(const struct pjrt *pjrt);
 
-/* Reads the options of all programs that are compiled from now on: a serialized CompileOptionsProto. Without, they say nothing but one
- * replica and one partition, and the plugin's defaults hold; frameworks send their own. */
+/* Reads the options of all programs that are compiled from now on: a serialized CompileOptionsProto. Without, they say
+ * nothing but one replica and one partition, and the plugin's defaults hold; frameworks send their own. */
 bool pjrt_read_options(struct pjrt *pjrt, const char *path, struct error *err);
 
 /* Compiles StableHLO, text or portable artifact. `path` is for messages. */

@@ -18,9 +18,10 @@ static const struct study_row *smaller_of(const struct study *study, const struc
     return found;
 }
 
-/* Where other load disturbed most samples of many rows, medians may be those of the load: then larger messages often take less time than
- * smaller ones, which no link does, and the shortest times count, in which the ranks had their processors. Ranks that only wait for each other's
- * processors disturb samples, too, but not the order of the medians; shortest times would then be those of the bursts that a card lets through. */
+/* Where other load disturbed most samples of many rows, medians may be those of the load: then larger messages often
+ * take less time than smaller ones, which no link does, and the shortest times count, in which the ranks had their
+ * processors. Ranks that only wait for each other's processors disturb samples, too, but not the order of the medians;
+ * shortest times would then be those of the bursts that a card lets through. */
 static bool is_loaded(const struct study *study)
 {
     int loaded = 0, pairs = 0, reversed = 0;

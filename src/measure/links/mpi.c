@@ -133,7 +133,8 @@ static bool collect(struct over_mpi *over, void *group, const struct link_work *
     return begun(request, err) && comm_spin(over->comm, request, "a measured collective", err);
 }
 
-static bool run(void *context, void *group, const struct link_work *work, int64_t count, struct error *err)
+static bool perform_work(void *context, void *group, const struct link_work *work, int64_t count,
+                         struct error *err)
 {
     struct over_mpi *over = context;
     bool sends = work->task == LINK_COLLECTIVE && work->kind == COLLECTIVE_SEND;
@@ -175,7 +176,7 @@ bool carrier_open_mpi(struct carrier *carrier, struct comm *comm, int64_t bytes,
                                 .context = over,
                                 .open = open_group,
                                 .close = close_group,
-                                .run = run,
+                                .run = perform_work,
                                 .release = release};
     /* Every page is the process' own before anything is measured; sums of zeros stay zero. */
     memset(over->in, 0, (size_t)bytes);

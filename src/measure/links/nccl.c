@@ -234,7 +234,8 @@ static int begin(const struct over_nccl *over, const struct nccl_group *group, c
     }
 }
 
-static bool run(void *context, void *given, const struct link_work *work, int64_t count, struct error *err)
+static bool perform_work(void *context, void *given, const struct link_work *work, int64_t count,
+                         struct error *err)
 {
     struct over_nccl *over = context;
     const struct nccl_group *group = given;
@@ -347,7 +348,7 @@ bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *n
                                 .context = over,
                                 .open = open_group,
                                 .close = close_group,
-                                .run = run,
+                                .run = perform_work,
                                 .release = release};
     return true;
 }

@@ -123,7 +123,8 @@ bool dapple_split_check(const struct dapple_problem *problem, const struct dappl
 bool dapple_split_init(struct dapple_split *plan, int stage_count, int device_count, struct error *err);
 void dapple_split_release(struct dapple_split *plan);
 
-/* --- data parallelism alone, on all devices; speedups --------------------------------------------------------------- */
+/* --- data parallelism alone, on all devices; speedups
+ * --------------------------------------------------------------- */
 
 struct dapple_data_parallel {
     double max_samples;       /* samples that fit on a device together */
@@ -139,7 +140,8 @@ struct dapple_data_parallel {
  * repository uses the whole batch instead of one device's share. */
 struct dapple_data_parallel dapple_data_parallel(const struct dapple_problem *problem, bool global_window);
 
-/* --- searches ------------------------------------------------------------------------------------------------------- */
+/* --- searches
+ * ------------------------------------------------------------------------------------------------------- */
 
 struct dapple_options {
     double time_limit;     /* seconds; 0: none; only for exact */

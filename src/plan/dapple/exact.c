@@ -9,9 +9,9 @@
  * Search. Best first over intervals of all r together: the interval with the minimum bound is solved, dropped if its
  * bound reaches the best plan, and otherwise cut in two, finally at values that a stage or transfer can take. If only
  * one such value is left, bound and plan are equal, so the search ends. With no more stages than micro-batches a slower
- * pivot is never better: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. With more stages,
- * programs for each k have to reach the interval's lower end (solve_region). The drain of DAPPLE_FIXED does not shrink
- * with the pivot, so one program for each r is enough.
+ * pivot is never better: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. With more
+ * stages, programs for each k have to reach the interval's lower end (solve_region). The drain of DAPPLE_FIXED does not
+ * shrink with the pivot, so one program for each r is enough.
  *
  * Placements. All of them if they are few. Otherwise bounds come from a relaxation, and plans from packing the
  * relaxation's plans or from placements in order; their difference remains as a gap.
@@ -155,8 +155,8 @@ static struct around items_around(const struct exact *exact, const struct region
     return around;
 }
 
-/* Are regions cut at values of stages and transfers? If the chain is short, or the region narrow: with many layers a wide
- * region has values nearly everywhere. */
+/* Are regions cut at values of stages and transfers? If the chain is short, or the region narrow: with many layers a
+ * wide region has values nearly everywhere. */
 static bool by_items(const struct exact *exact, const struct region *region)
 {
     return exact->problem->chain->layer_count <= FEW_LAYERS || region->high < region->low * NARROW;
@@ -376,8 +376,8 @@ static bool solve(const struct exact *exact, const struct places *places, int fa
 }
 
 /* k = 1 allows all plans of k = 2, so the first program's bound is for both. Its plan may have a pivot below the
- * interval. With no more stages than micro-batches the plan is no slower with its own pivot than with the interval's, so
- * the bound is as close as the interval is narrow. With more stages it may be slower and never reach the bound; then
+ * interval. With no more stages than micro-batches the plan is no slower with its own pivot than with the interval's,
+ * so the bound is as close as the interval is narrow. With more stages it may be slower and never reach the bound; then
  * programs limited to pivots in the interval, for both k, give better bounds. */
 static bool solve_region(const struct exact *exact, struct task *task, bool *found)
 {

@@ -112,9 +112,9 @@ static void all_splits(struct hpgo *hpgo)
 
 /* --- one device per stage ---------------------------------------------------------------------------------------- */
 
-/* Machines are opened and filled in order: devices 0 … filled - 1 are in use, and the first device of each machine below
- * `opened`. HPGO orders the sets of devices in use: of two sets with equally many devices, the one with fewer filled
- * comes first. */
+/* Machines are opened and filled in order: devices 0 … filled - 1 are in use, and the first device of each machine
+ * below `opened`. HPGO orders the sets of devices in use: of two sets with equally many devices, the one with fewer
+ * filled comes first. */
 struct place {
     int filled, opened;
     int next[2], device[2]; /* the places with one more device, and that device; -1: none */

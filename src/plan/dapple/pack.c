@@ -1,4 +1,5 @@
-/* Finds a real placement for a plan of the relaxation: backtracking over the machines, from the last stage to the first.
+/* Finds a real placement for a plan of the relaxation: backtracking over the machines, from the last stage to the
+ * first.
  *
  * A stage within a machine goes into the machine with the least room that holds it. A stage that spans machines takes
  * what it must from the machine of the stage behind it, and the rest from the fullest machines, or from the emptiest.

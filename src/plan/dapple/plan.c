@@ -412,8 +412,8 @@ static bool add_stages(struct plan *plan, const struct dapple_report *report, st
     return true;
 }
 
-/* DAPPLE's policy B where messages are notable and the memory is enough: stages run ahead, or each of them would wait for
- * the way there and back. */
+/* DAPPLE's policy B where messages are notable and the memory is enough: stages run ahead, or each of them would wait
+ * for the way there and back. */
 #define NOTABLE 0.01 /* share of the slowest stage */
 
 static const char *schedule_of(const struct plan *plan, const struct dapple_report *report)

@@ -22,8 +22,8 @@ int dapple_idle(const struct dapple_split *plan); /* number of idle devices */
 /* "dapple", "dapple-fixed" */
 const char *dapple_rules_name(enum dapple_rules rules);
 
-/* Add the number of devices of each stage, "8:4:1", its layers, "0-10:11-17:18", and its devices, numbered through the cluster,
- * "0-3+8-11:4-7:12". */
+/* Add the number of devices of each stage, "8:4:1", its layers, "0-10:11-17:18", and its devices, numbered through the
+ * cluster, "0-3+8-11:4-7:12". */
 void dapple_add_shape(const struct dapple_split *plan, struct text *out);
 void dapple_add_layers(const struct dapple_split *plan, struct text *out);
 void dapple_add_devices(const struct dapple_split *plan, struct text *out);

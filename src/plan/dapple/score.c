@@ -129,7 +129,8 @@ double dapple_allreduce(const struct dapple_problem *problem, const struct dappl
                        bytes);
 }
 
-/* --- the score ----------------------------------------------------------------------------------------------------- */
+/* --- the score
+ * ----------------------------------------------------------------------------------------------------- */
 
 static double find_pivot(const struct dapple_problem *problem, struct dapple_split *plan)
 {
@@ -168,7 +169,8 @@ static void score_original(const struct dapple_problem *problem, struct dapple_s
     plan->latency = plan->steady + plan->startup + plan->transfers + plan->drain;
 }
 
-/* --- the corrected rules ------------------------------------------------------------------------------------------- */
+/* --- the corrected rules
+ * ------------------------------------------------------------------------------------------- */
 
 double dapple_fixed_memory(const struct dapple_problem *problem, int first, int last, int devices, int after,
                            int64_t microbatches)

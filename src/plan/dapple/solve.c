@@ -215,7 +215,8 @@ static double value_bound(const struct solver *solver, const struct front *front
     return dapple_fixed_front_bound(rest, (struct dapple_fixed){label->x, label->y});
 }
 
-/* A step that puts the stage in front of a state, and the transfer behind it; whole-batch seconds and a micro-batch's. */
+/* A step that puts the stage in front of a state, and the transfer behind it; whole-batch seconds and a
+ * micro-batch's. */
 struct link {
     const struct places_step *step;
     int32_t number;
@@ -498,9 +499,9 @@ static double min_of_all(struct solver *solver)
     return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].min;
 }
 
-/* The closer the limit on plans, the fewer labels. So the first rounds look for plans slightly above the bound, then for
- * slower and slower ones, in haste: a label is also dropped if its bound is too close to the limit for the number of
- * layers left, as bounds grow with every stage. The value found is the limit of the final round. */
+/* The closer the limit on plans, the fewer labels. So the first rounds look for plans slightly above the bound, then
+ * for slower and slower ones, in haste: a label is also dropped if its bound is too close to the limit for the number
+ * of layers left, as bounds grow with every stage. The value found is the limit of the final round. */
 static bool solve_above(struct solver *solver, double min, struct error *err)
 {
     double cutoff = solver->program->cutoff;

@@ -134,8 +134,8 @@ bool bound_next_reward(const struct interval *interval, struct tangents *tangent
 }
 
 /* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must
- * fit into sum_g w_g devices_g L, as several devices together do no more than each. The weights here make one model weigh the
- * same everywhere. */
+ * fit into sum_g w_g devices_g L, as several devices together do no more than each. The weights here make one model
+ * weigh the same everywhere. */
 double bound_min_slowest(const struct bound *bound)
 {
     const struct ticks *ticks = bound->ticks;

@@ -58,8 +58,8 @@ double bound_simple(const struct bound *bound, double low);
 /* Returns the objective of a stage list; INFINITY if undefined. *slowest: the slowest stage's ticks. */
 double bound_evaluate(const struct bound *bound, const struct tile_stage *stages, int count, double *slowest);
 
-/* The bound as a function of r is the minimum of straight lines, one for each pipeline: that of a pipeline with j stages
- * after the slowest rises by m - j. */
+/* The bound as a function of r is the minimum of straight lines, one for each pipeline: that of a pipeline with j
+ * stages after the slowest rises by m - j. */
 struct tangent {
     double reward, value;
     int slope;

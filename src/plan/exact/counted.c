@@ -107,8 +107,8 @@ static bool is_empty(const double *row, int width)
     return true;
 }
 
-/* May one more stage in front of `count` lead to phase `out`? Where there are phases, the bottleneck must still come: with
- * fewer than N stages behind, and not beyond the number that there can be. */
+/* May one more stage in front of `count` lead to phase `out`? Where there are phases, the bottleneck must still come:
+ * with fewer than N stages behind, and not beyond the number that there can be. */
 static bool may_follow(const struct counted *counted, int count, int out)
 {
     return !counted->costs.phases || out == PLACED || count + 1 < counted->counts;
@@ -187,8 +187,8 @@ static bool find_stage(const struct counted_node *node, const struct counted_pla
     return false;
 }
 
-/* Writes the stages of one node, which begin at *at, sets *at to what is behind them, and returns their number; 0: it is not
- * this node that the value came from. */
+/* Writes the stages of one node, which begin at *at, sets *at to what is behind them, and returns their number; 0: it
+ * is not this node that the value came from. */
 static int counted_node_path(const struct counted_node *node, struct counted_place *at, int number,
                              struct tile_stage *stages)
 {

@@ -70,7 +70,8 @@ static inline int counted_max(int a, int b)
     return a > b ? a : b;
 }
 
-/* Counts of a state: at least one stage for each node behind that may not be idle, at most one for each device and each layer there. */
+/* Counts of a state: at least one stage for each node behind that may not be idle, at most one for each device and each
+ * layer there. */
 static inline int counted_first(const struct counted *counted, uint32_t state)
 {
     return counted_min(counted->nodes[state], counted->counts);

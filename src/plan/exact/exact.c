@@ -1,29 +1,29 @@
 /* The optimum, with a proof.
  *
- * Problem. Choose the order of the stages, the devices of each (a power of two of one node), and where the layers are cut, so
- * that the objective is least. Devices may be idle. To reproduce the reference, its objective ranges over what its exhaustive
- * search does: all nodes in any order, each split by halving, none idle. So it is where the number of micro-batches follows from
- * the stages, as fewer of them would do less work. Where the states of single devices are too many, nodes are whole, used or
- * idle.
+ * Problem. Choose the order of the stages, the devices of each (a power of two of one node), and where the layers are
+ * cut, so that the objective is least. Devices may be idle. To reproduce the reference, its objective ranges over what
+ * its exhaustive search does: all nodes in any order, each split by halving, none idle. So it is where the number of
+ * micro-batches follows from the stages, as fewer of them would do less work. Where the states of single devices are
+ * too many, nodes are whole, used or idle.
  *
- * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program minimises exactly;
- * for an interval of it the program gives a lower bound, and the pipeline it finds is real: an upper bound (bound.h). The
- * program gives every stage the memory that the last one needs, with one micro-batch in flight. Where the pipeline it finds has
- * a stage that needs more for its place, the bound stays, the pipeline is no plan, and the interval is solved again by a program
- * that counts stages from the end (counted.h). So it is for a single value of the slowest stage where oobleck's limit on the
- * stages after it leaves a gap between the bound and all plans.
+ * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program minimises
+ * exactly; for an interval of it the program gives a lower bound, and the pipeline it finds is real: an upper bound
+ * (bound.h). The program gives every stage the memory that the last one needs, with one micro-batch in flight. Where
+ * the pipeline it finds has a stage that needs more for its place, the bound stays, the pipeline is no plan, and the
+ * interval is solved again by a program that counts stages from the end (counted.h). So it is for a single value of the
+ * slowest stage where oobleck's limit on the stages after it leaves a gap between the bound and all plans.
  *
- * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the best plan,
- * else cut in two, by the slowest stage's time or by its place in the pipeline; an interval of one value is exact. Intervals
- * start at the smallest feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above
- * says stop.
+ * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the
+ * best plan, else cut in two, by the slowest stage's time or by its place in the pipeline; an interval of one value is
+ * exact. Intervals start at the smallest feasible cap, found by bisection (reach.h), and grow upwards until a simple
+ * bound on everything above says stop.
  *
- * Idle. A state counts what is used, and a pipeline may end at any of them (find_final, ends_at): a program over all states has
- * the optimum of every part of the cluster, so that more devices are never worse. Bounds hold as before: none of them counts on
- * a node being used, but for what every node costs at least (ticks.c), which is left out.
+ * Idle. A state counts what is used, and a pipeline may end at any of them (find_final, ends_at): a program over all
+ * states has the optimum of every part of the cluster, so that more devices are never worse. Bounds hold as before:
+ * none of them counts on a node being used, but for what every node costs at least (ticks.c), which is left out.
  *
- * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima of larger
- * ones (tests/plan/test_exact.c). */
+ * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima
+ * of larger ones (tests/plan/test_exact.c). */
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/progress.h"
@@ -186,8 +186,8 @@ static void carve(struct search *search, struct interval *interval)
 
 /* What is left of an interval whose last program found no better plan than `bound`, and a pipeline whose slowest
  * stage takes `slowest`. If r only decides between two places of the slowest stage, each has a better r of its own: the
- * interval is cut between them, and otherwise between two values of the slowest stage. Of one value the program is exact
- * if no r can raise its bound, or else if it counts. */
+ * interval is cut between them, and otherwise between two values of the slowest stage. Of one value the program is
+ * exact if no r can raise its bound, or else if it counts. */
 static void branch(struct search *search, struct interval interval, double slowest,
                    const struct tangents *tangents, bool exact_value, bool fits)
 {
@@ -250,9 +250,9 @@ static enum program_status solve_program(struct search *search, struct interval 
     return status;
 }
 
-/* Counts stages, with the fronts' values from the program that does not. Close to the bound few values have to be kept, so
- * plans are looked for there first; if there is none, the bound rises. The first interval is searched to its end at once,
- * for a good plan. */
+/* Counts stages, with the fronts' values from the program that does not. Close to the bound few values have to be kept,
+ * so plans are looked for there first; if there is none, the bound rises. The first interval is searched to its end at
+ * once, for a good plan. */
 static enum program_status solve_counting(struct search *search, struct interval *interval, double *value)
 {
     struct exact *exact = search->exact;

@@ -382,7 +382,8 @@ static int final_phase(const struct program *program)
     return phase_count(&program->costs) - 1;
 }
 
-/* A pipeline may end wherever the rest may be idle: of the least value the state with the most devices, which hold less each. */
+/* A pipeline may end wherever the rest may be idle: of the least value the state with the most devices, which hold less
+ * each. */
 static double find_final(struct program *program)
 {
     uint32_t last = program->lattice->count - 1;

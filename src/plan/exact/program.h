@@ -58,7 +58,8 @@ bool program_init(struct program *program, const struct ticks *ticks, const stru
                   struct parallel *pool, struct error *err);
 void program_release(struct program *program);
 
-/* Sets *value to the minimum cost of a pipeline over all layers, and all nodes if none may be idle, after reach_windows for the cap. */
+/* Sets *value to the minimum cost of a pipeline over all layers, and all nodes if none may be idle, after reach_windows
+ * for the cap. */
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value);
 
 /* Returns the cost of the cheapest pipeline up to a state and layer; INFINITY: none. Phase 0: before the bottleneck, 1:

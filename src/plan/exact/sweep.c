@@ -6,8 +6,8 @@
 
 #define MAX_KEPT ((size_t)1 << 23) /* doubles */
 
-/* Rows of a node: behind its stages before and after the bottleneck, and behind the bottleneck itself, which is added to those
- * after it. */
+/* Rows of a node: behind its stages before and after the bottleneck, and behind the bottleneck itself, which is added
+ * to those after it. */
 enum row { ROW_BEFORE, ROW_AFTER, ROW_CROSS, ROWS };
 
 /* A plane leads from one phase to another: 0 before the bottleneck, 1 after it. */
@@ -171,8 +171,8 @@ static double value_of(const struct rule *rule, double key, int end)
     return key + (rule->scale * rule->sum[end] + rule->add);
 }
 
-/* to[b] = min(to[b], cheapest stage [a, b) behind from[a]), both from layer `low` on. `left`: minima from a place on, up to `middle`; `right`: of
- * everything behind it. */
+/* to[b] = min(to[b], cheapest stage [a, b) behind from[a]), both from layer `low` on. `left`: minima from a place on,
+ * up to `middle`; `right`: of everything behind it. */
 static void put_stage(const struct sweep_node *node, int split, int plane, const double *restrict from,
                       double *restrict to)
 {

@@ -57,8 +57,8 @@ static double choose_scale(const struct plan_problem *problem, int max_stages)
     return digits > -300 ? 64e3 * pow(10, digits) : finest;
 }
 
-/* Every layer runs somewhere at its best, and every node that may not be idle has at least one layer: so sum over layers of the
- * best time anywhere, plus for each such node the least that a layer loses by being there. */
+/* Every layer runs somewhere at its best, and every node that may not be idle has at least one layer: so sum over
+ * layers of the best time anywhere, plus for each such node the least that a layer loses by being there. */
 static double min_sum(const struct ticks *ticks)
 {
     double sum = 0;

@@ -23,8 +23,8 @@ enum ticks_space {
     SPACE_DEVICES, /* any device; the stages of a node need not follow each other */
 };
 
-/* Nodes that are alike. Of single devices a group has stages of one size: its "nodes" are as many devices, never split, and
- * several groups draw on the devices of one kind. */
+/* Nodes that are alike. Of single devices a group has stages of one size: its "nodes" are as many devices, never split,
+ * and several groups draw on the devices of one kind. */
 struct ticks_group {
     int kind;  /* index into problem.groups, and into `units` */
     int takes; /* units that a node of the group takes: 1, or its devices */

@@ -99,7 +99,8 @@ struct lender {
     bool better;
 };
 
-/* A group that others are lent to keeps its own nodes where groups are lent as a whole, and whole ones where parts are. */
+/* A group that others are lent to keeps its own nodes where groups are lent as a whole, and whole ones where parts
+ * are. */
 static bool is_possible(const struct lender *l, const struct fleet_lending *lent)
 {
     bool possible = true;
@@ -179,8 +180,8 @@ static void lend_from(struct lender *l, int group, int lesser, struct fleet_lend
     lent->devices[group][lesser] = 0;
 }
 
-/* Plans all clusters that result. If one is faster than `best`, *best is replaced, *lending is its question, and *lent what is lent
- * there; returns whether one is. Lowers *bound to theirs; 0: the time was over. */
+/* Plans all clusters that result. If one is faster than `best`, *best is replaced, *lending is its question, and *lent
+ * what is lent there; returns whether one is. Lowers *bound to theirs; 0: the time was over. */
 static bool lend_plan(struct mix_answer *best, double *bound, struct fleet_question *lending,
                       struct fleet_lending *lent, const struct fleet_question *question,
                       struct parallel *pool)

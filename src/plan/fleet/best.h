@@ -1,5 +1,5 @@
-/* The best plan of a training job over several groups of devices, by all means: jobs of their own on the groups (mix.h),
- * and pipelines over devices of several types (of_job.h). The bound is of both. */
+/* The best plan of a training job over several groups of devices, by all means: jobs of their own on the groups
+ * (mix.h), and pipelines over devices of several types (of_job.h). The bound is of both. */
 #ifndef REHEARSE_PLAN_FLEET_BEST_H
 #define REHEARSE_PLAN_FLEET_BEST_H
 
@@ -41,8 +41,8 @@ bool plan_of_mix(struct plan *plan, const struct mix_answer *mix, const struct f
 /* Returns whether a plan is one of jobs on groups. */
 bool plan_is_mix(const struct plan *plan);
 
-/* Prices such a plan as a search would; `type_of`: the group of each device type. There is no bound. The job of each kind is
- * valid as long as the plan. ERROR_INFEASIBLE if a pipeline is no job. */
+/* Prices such a plan as a search would; `type_of`: the group of each device type. There is no bound. The job of each
+ * kind is valid as long as the plan. ERROR_INFEASIBLE if a pipeline is no job. */
 bool mix_score(struct mix_answer *mix, const struct fleet_question *question, struct plan *plan,
                const int *type_of, struct error *err);
 

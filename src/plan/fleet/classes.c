@@ -27,8 +27,8 @@ enum alike {
     ALIKE_FEW,  /* at most half */
 };
 
-/* Plans by their number of pipelines: 1, 2 or 3, 4 to 7 and so on, the last class has all others; where that says too little,
- * each number of them on its own, by how many are alike. */
+/* Plans by their number of pipelines: 1, 2 or 3, 4 to 7 and so on, the last class has all others; where that says too
+ * little, each number of them on its own, by how many are alike. */
 struct class
 {
     int least, most; /* INT_MAX: any number */
@@ -36,8 +36,8 @@ struct class
     struct fleet_claim claim;
 };
 
-/* No plan of a class is faster, or needs less memory, than with the fewest pipelines that exchange gradients, as many of them
- * alike as there may be, and the maximum number that states are sharded over. */
+/* No plan of a class is faster, or needs less memory, than with the fewest pipelines that exchange gradients, as many
+ * of them alike as there may be, and the maximum number that states are sharded over. */
 static struct fleet_spread spread_of(const struct class *class)
 {
     if (class->most == INT_MAX)
@@ -84,8 +84,8 @@ static double min_after_on(const struct fleet_problem *problem, int devices)
     return isinf(after) ? 0.0 : after; /* nothing fits */
 }
 
-/* Sets the minimum seconds after the pipelines of a class's plans: the smallest pipeline has no more than its share of the
- * devices. If some are not like most, that is the smallest of these. False: out of memory. */
+/* Sets the minimum seconds after the pipelines of a class's plans: the smallest pipeline has no more than its share of
+ * the devices. If some are not like most, that is the smallest of these. False: out of memory. */
 static bool set_min_after(const struct search *s, const struct class *class, struct fleet_problem *problem)
 {
     problem->min_after = min_after_on(problem, s->devices / class->least);
@@ -169,8 +169,8 @@ struct one_of {
     int pipelines;
 };
 
-/* Makes its problem, whatever is said of the spread: only so many pipelines matter. Its share of the micro-batches is the
- * largest, and all nodes of the part wait for each other. */
+/* Makes its problem, whatever is said of the spread: only so many pipelines matter. Its share of the micro-batches is
+ * the largest, and all nodes of the part wait for each other. */
 static bool make_one(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
                      struct arena *arena)
 {
@@ -293,7 +293,8 @@ static bool make_types(const struct fleet_maker *maker, struct fleet_problem *pr
     return made;
 }
 
-/* Lists the classes that the devices have room for, those of few pipelines last; returns their number, 0: out of memory. */
+/* Lists the classes that the devices have room for, those of few pipelines last; returns their number, 0: out of
+ * memory. */
 static int list_classes(struct search *s, struct class *list)
 {
     struct fleet_problem problem;
@@ -340,8 +341,8 @@ static int most_of(const struct search *s, const struct class *class)
     return class->most < s->devices ? class->most : s->devices;
 }
 
-/* Divides a class by the number of its pipelines, and of those that are alike; of many, into two halves. Returns the number of
- * parts. */
+/* Divides a class by the number of its pipelines, and of those that are alike; of many, into two halves. Returns the
+ * number of parts. */
 static int divide(const struct class *class, int most, struct class *parts)
 {
     int count = 0;
@@ -391,8 +392,8 @@ static bool tighten(struct search *s, struct class *list, int *count, struct err
     }
 }
 
-/* Sets bounds[n - 1] to that of plans of n pipelines, or of more if it is the last; returns how many are set. A last class that was
- * divided has each of its numbers. */
+/* Sets bounds[n - 1] to that of plans of n pipelines, or of more if it is the last; returns how many are set. A last
+ * class that was divided has each of its numbers. */
 static int bound_numbers(const struct class *list, int count, double *bounds)
 {
     int numbers = 1;
@@ -464,8 +465,8 @@ static bool search_parts(struct search *s, unsigned types, int first, double *bo
     return true;
 }
 
-/* Plans that leave nodes idle, whose devices wait less for each other: a bound for all of them, and for few nodes the best
- * one of each number of nodes. */
+/* Plans that leave nodes idle, whose devices wait less for each other: a bound for all of them, and for few nodes the
+ * best one of each number of nodes. */
 static bool search_fewer(struct search *s, double *bound, struct error *err)
 {
     struct fleet_nodes *nodes = &s->nodes;

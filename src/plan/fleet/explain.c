@@ -39,8 +39,8 @@ static bool is_late(const struct explainer *e)
     return stop_is_late(e->question->deadline);
 }
 
-/* Searches a changed question and adds what came of it. `left_out`: a group that the question lacks; -1: none. `same`: on the
- * same devices, so that its plans are rivals. */
+/* Searches a changed question and adds what came of it. `left_out`: a group that the question lacks; -1: none. `same`:
+ * on the same devices, so that its plans are rivals. */
 static bool ask(struct explainer *e, const struct fleet_question *changed, const char *resource, double more,
                 int left_out, bool same)
 {
@@ -302,8 +302,8 @@ bool fleet_profile_rivals(struct fleet_rivals *rivals, const struct fleet_profil
     return true;
 }
 
-/* Adds what a change takes. More of something never makes the plan slower: where the search misses that, the plan's own time
- * counts. */
+/* Adds what a change takes. More of something never makes the plan slower: where the search misses that, the plan's own
+ * time counts. */
 static bool add(struct plan *plan, const struct changed *changed, const char *resource, double more,
                 struct error *err)
 {

@@ -35,9 +35,10 @@
  * to fit (fleet_fit).
  *
  * Guarantees. The plan can be run as described, and no plan ends before the bound. Small fleets are planned exactly
- * (refine.h). Else the plan need not be optimal: the bound's pipelines may be fractional, and may take more devices of a type
- * than there are. Up to 15 pipelines are searched number by number, alike and unlike apart (classes.c). The gap is 1.6 % in the mean
- * of twenty named clusters, 6.3 % at worst (bench_mixed). Parts of the types are planned, too, so that no type makes a plan slower. */
+ * (refine.h). Else the plan need not be optimal: the bound's pipelines may be fractional, and may take more devices of
+ * a type than there are. Up to 15 pipelines are searched number by number, alike and unlike apart (classes.c). The gap
+ * is 1.6 % in the mean of twenty named clusters, 6.3 % at worst (bench_mixed). Parts of the types are planned, too, so
+ * that no type makes a plan slower. */
 #ifndef REHEARSE_PLAN_FLEET_FLEET_H
 #define REHEARSE_PLAN_FLEET_FLEET_H
 
@@ -109,8 +110,9 @@ struct fleet_pipeline {
 /* Gives a pipeline its own copy of its stages, in the arena. False: out of memory. */
 bool fleet_own_stages(struct fleet_pipeline *pipeline, struct arena *arena);
 
-/* Why plans whose slowest update takes `after` seconds or more do not end early: no pipeline with a cycle up to `cycle` seconds
- * does more micro-batches by `deadline` than its devices cost. It bounds plans on fewer devices, too (nodes.h). */
+/* Why plans whose slowest update takes `after` seconds or more do not end early: no pipeline with a cycle up to `cycle`
+ * seconds does more micro-batches by `deadline` than its devices cost. It bounds plans on fewer devices, too
+ * (nodes.h). */
 struct fleet_proof {
     double deadline, cycle, after;
     double prices[FLEET_MAX_ROWS];
@@ -215,8 +217,8 @@ static inline int fleet_limit(const struct fleet_problem *problem, int row)
 /* Returns the number of devices of all types. */
 int fleet_devices(const struct fleet_problem *problem);
 
-/* Returns the minimum seconds after the pipelines of any pipeline on so many devices: of its slowest layer, and of the mean of
- * its devices. */
+/* Returns the minimum seconds after the pipelines of any pipeline on so many devices: of its slowest layer, and of the
+ * mean of its devices. */
 double fleet_min_after(const struct fleet_problem *problem, int devices);
 
 bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);

@@ -17,8 +17,8 @@ static bool stage_fits(const struct fleet_problem *problem, const struct fleet_s
            fleet_stage_memory(problem, stage, behind) <= problem->types[o->type].memory;
 }
 
-/* Is there a cut within a cycle? from[s][end]: the layer at which stage s begins, if it can end there; -1: it cannot. A stage
- * that begins at the last possible layer is the smallest with that end, so that no other need be tried. */
+/* Is there a cut within a cycle? from[s][end]: the layer at which stage s begins, if it can end there; -1: it cannot. A
+ * stage that begins at the last possible layer is the smallest with that end, so that no other need be tried. */
 static bool cut_within(const struct fleet_problem *problem, const int *options, int count, double cycle,
                        int *from)
 {

@@ -326,8 +326,8 @@ static bool has_few_nodes(const struct fleet_question *question)
     return numbers <= FEW_NODES;
 }
 
-/* Finds mixes on fewer nodes of the groups, where nodes are few: some splits take no other number of them, and fewer wait
- * less for each other. */
+/* Finds mixes on fewer nodes of the groups, where nodes are few: some splits take no other number of them, and fewer
+ * wait less for each other. */
 static void mix_fewer(struct mixer *m, const struct job_range *ranges)
 {
     const struct fleet_question *question = m->question;

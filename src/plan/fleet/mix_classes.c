@@ -1,12 +1,12 @@
 /* Jobs on several groups, class by class of the settings that they share (plan/split/rate.h).
  *
- * Bound. By a deadline T a group does at most job_sequences_by sequences with the splits of a class, whatever the other groups
- * do. So no mix of a class ends before the earliest deadline by which the groups together do the batch.
+ * Bound. By a deadline T a group does at most job_sequences_by sequences with the splits of a class, whatever the other
+ * groups do. So no mix of a class ends before the earliest deadline by which the groups together do the batch.
  *
- * Search. Classes whose bound is below the best mix are searched, that with the lowest first. At deadlines from the bound on,
- * each group has a split that does most; with its data parallel degree, or a smaller one, parts of the batch are found that are
- * whole micro-batches of all copies and add up to the batch. If these could be faster than the best mix they are priced as all
- * mixes are. Where few splits could be in a faster mix, all sets of them are tried. */
+ * Search. Classes whose bound is below the best mix are searched, that with the lowest first. At deadlines from the
+ * bound on, each group has a split that does most; with its data parallel degree, or a smaller one, parts of the batch
+ * are found that are whole micro-batches of all copies and add up to the batch. If these could be faster than the best
+ * mix they are priced as all mixes are. Where few splits could be in a faster mix, all sets of them are tried. */
 #include "core/stop.h"
 #include "core/vector.h"
 #include "plan/fleet/mix.h"
@@ -120,8 +120,8 @@ static int64_t count_by(const struct job_line *line, double deadline)
     return most < (double)line->step ? 0 : (int64_t)most / line->step;
 }
 
-/* Shares so many sequences out over the splits from `first` on; no split is left without any. `spare`: sequences that these could
- * do beyond that. */
+/* Shares so many sequences out over the splits from `first` on; no split is left without any. `spare`: sequences that
+ * these could do beyond that. */
 static bool share(struct sharing *s, int first, int64_t left, int64_t spare)
 {
     int64_t unit = s->units[first], most = count_by(&s->lines[first], s->deadline);
@@ -197,8 +197,8 @@ static void price(struct mixer *m, const struct sharing *s, const struct job *se
     mix_take(m, &mix);
 }
 
-/* Returns the `index`-th data parallel degree to try: the maximum, the largest that divides the micro-batches, and the largest
- * power of two. 0: it is among those before. */
+/* Returns the `index`-th data parallel degree to try: the maximum, the largest that divides the micro-batches, and the
+ * largest power of two. 0: it is among those before. */
 static int degree_of(const struct mixer *m, const struct job *job, int index)
 {
     int64_t microbatches = m->question->job.batch / job->microbatch;

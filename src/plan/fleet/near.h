@@ -5,12 +5,12 @@
  *
  * Bound. For any prices w, the losses w . devices_k - m_k of a set's pipelines and the price of idle devices add up to
  * w . N - (what the set does) <= w . N - M. If no pipeline's loss is below -e, each of a set of R pipelines loses at
- * most `slack` = w . N - M + (R - 1) e: none that loses more is in any such set. For cycles within (a, b] the loss is at
- * least [sum of seconds / a + w . devices] - T / a - 1, a sum over stages, so that the shortest path of the layers left
- * (path.h) tells whether a beginning of a pipeline can end below the cutoff.
+ * most `slack` = w . N - M + (R - 1) e: none that loses more is in any such set. For cycles within (a, b] the loss is
+ * at least [sum of seconds / a + w . devices] - T / a - 1, a sum over stages, so that the shortest path of the layers
+ * left (path.h) tells whether a beginning of a pipeline can end below the cutoff.
  *
- * Labels (stages left, layers left) are continued from the first layer on; of two with the same stages left, the one that
- * is as good in fill, cycle, time afterwards and every type's devices replaces the other.
+ * Labels (stages left, layers left) are continued from the first layer on; of two with the same stages left, the one
+ * that is as good in fill, cycle, time afterwards and every type's devices replaces the other.
  *
  * Checked: with these pipelines the exact choice (choose.h) finds what brute force over all sets finds. */
 #ifndef REHEARSE_PLAN_FLEET_NEAR_H

@@ -215,7 +215,8 @@ static const struct fleet_problem *problem_of(struct fleet_nodes *n, int nodes)
     return made;
 }
 
-/* Returns the least share of its seconds that a layer takes if as many nodes wait as in the one problem, not the other. */
+/* Returns the least share of its seconds that a layer takes if as many nodes wait as in the one problem, not the
+ * other. */
 static double waiting_share(const struct fleet_problem *few, const struct fleet_problem *many)
 {
     double share = 1.0;

@@ -1,24 +1,26 @@
 /* Plans that use a part of the devices.
  *
- * Problem. Devices wait for the slowest of all nodes that a plan uses, so that each stage takes longer the more nodes there
- * are: the best plan may leave nodes idle though their devices could help. A search assumes that all nodes of its part of
- * the devices are used; what it finds is scored with those that are (fleet_rescore). Its bound says nothing of plans that
- * use fewer.
+ * Problem. Devices wait for the slowest of all nodes that a plan uses, so that each stage takes longer the more nodes
+ * there are: the best plan may leave nodes idle though their devices could help. A search assumes that all nodes of its
+ * part of the devices are used; what it finds is scored with those that are (fleet_rescore). Its bound says nothing of
+ * plans that use fewer.
  *
- * Bound. Plans are divided by the number of nodes that they use of each type: boxes, from `least` to `most`. All plans of
- * a box are plans with its most devices whose stages wait as for its least nodes. Whatever weights w_t > 0 the devices have,
- * M micro-batches need M x (sum over layers of the minimum of w . device seconds) and get at most T w . devices; here w_t is
- * the speed of a type. Also, a plan on fewer nodes is one of every part that has its devices, where each layer takes longer by a
- * factor f at most, as more nodes wait: what was proven of the part holds for the box, with its seconds divided by f.
+ * Bound. Plans are divided by the number of nodes that they use of each type: boxes, from `least` to `most`. All plans
+ * of a box are plans with its most devices whose stages wait as for its least nodes. Whatever weights w_t > 0 the
+ * devices have, M micro-batches need M x (sum over layers of the minimum of w . device seconds) and get at most T w .
+ * devices; here w_t is the speed of a type. Also, a plan on fewer nodes is one of every part that has its devices,
+ * where each layer takes longer by a factor f at most, as more nodes wait: what was proven of the part holds for the
+ * box, with its seconds divided by f.
  *
- * Proofs know how much fewer devices cost. If by T no pipeline does more than its price w . devices, then by D > T it does at
- * most (w + (D - T) r) . devices, where the speed r . devices >= 1 / cycle follows from the weights above. (A pipeline whose cycle
- * was not priced, as it exceeds a deadline a >= T, if such a stage fits at all, does at most D / cycle. With W = sum over layers of the minimum of w . device
- * seconds, w . devices >= W / cycle: it does at most max(T - W, 0) / a more than that.) So devices N' do not do M before
- * D = T + (M - w . N' - pipelines x max(T - W, 0) / a) / (r . N').
+ * Proofs know how much fewer devices cost. If by T no pipeline does more than its price w . devices, then by D > T it
+ * does at most (w + (D - T) r) . devices, where the speed r . devices >= 1 / cycle follows from the weights above. (A
+ * pipeline whose cycle was not priced, as it exceeds a deadline a >= T, if such a stage fits at all, does at most D /
+ * cycle. With W = sum over layers of the minimum of w . device seconds, w . devices >= W / cycle: it does at most max(T
+ * - W, 0) / a more than that.) So devices N' do not do M before D = T + (M - w . N' - pipelines x max(T - W, 0) / a) /
+ *   (r . N').
  *
- * A box whose plans end no earlier than the best known one is left out, others are halved, until waiting differs little in them.
- * Where nodes are few, each number of them is searched instead, and its plans are exact.
+ * A box whose plans end no earlier than the best known one is left out, others are halved, until waiting differs little
+ * in them. Where nodes are few, each number of them is searched instead, and its plans are exact.
  *
  * Checked: against brute force over all sets of pipelines whose waiting depends on their nodes (tests/plan/fleet). */
 #ifndef REHEARSE_PLAN_FLEET_NODES_H

@@ -111,8 +111,8 @@ struct rates {
 #define MANY      16   /* pipelines: between more, what fills nodes evenly matters little */
 #define UNEVEN    0.95 /* of the seconds: so little */
 
-/* Returns the seconds of the exchange of a byte of gradients between so many pipelines, of which at most `together` share a node:
- * fewer do where links inside it are slower than those between, or a tree has a step less. */
+/* Returns the seconds of the exchange of a byte of gradients between so many pipelines, of which at most `together`
+ * share a node: fewer do where links inside it are slower than those between, or a tree has a step less. */
 static double exchange_between(const struct cluster_group *g, int pipelines, int together)
 {
     struct collective_group ranks = {.devices = pipelines, .inside = g->inside, .across = g->across};
@@ -125,8 +125,9 @@ static double exchange_between(const struct cluster_group *g, int pipelines, int
     return seconds / EXCHANGED;
 }
 
-/* Returns the minimum of that over all numbers of pipelines that a spread stands for: more of them may be faster where they fill
- * nodes evenly, or use more of the links inside. From a power of two on, a long range needs no look at each number. */
+/* Returns the minimum of that over all numbers of pipelines that a spread stands for: more of them may be faster where
+ * they fill nodes evenly, or use more of the links inside. From a power of two on, a long range needs no look at each
+ * number. */
 static double exchange_of(const struct cluster_group *g, const struct fleet_spread *spread, int tensor)
 {
     int least = spread->gradients, together = fleet_together(spread, g->nodes.devices, tensor);
@@ -275,8 +276,8 @@ static bool add_option(struct fleet_problem *problem, const struct priced *price
     return true;
 }
 
-static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
-                 struct arena *arena)
+static bool make_problem(const void *context, const struct fleet_spread *spread,
+                         struct fleet_problem *problem, struct arena *arena)
 {
     const struct priced *priced = context;
     const struct fleet_question *question = priced->question;
@@ -339,7 +340,7 @@ static bool answer_with(struct fleet_answer *answer, const struct fleet_question
                         struct error *err)
 {
     struct priced priced;
-    const struct fleet_maker maker = {&priced, make, EFFORT};
+    const struct fleet_maker maker = {&priced, make_problem, EFFORT};
     const struct software *software = question->job.software;
     *answer = (struct fleet_answer){
         .microbatch = chosen->microbatch,
@@ -415,7 +416,7 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
         if (c->bounded) /* from below, by nothing */
             continue;
         c->bounded = price_begin(&priced, p->question, c) &&
-                     make(&priced, &FLEET_SPREAD_ANY, &problem, &arena) &&
+                     make_problem(&priced, &FLEET_SPREAD_ANY, &problem, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);
         c->bound = stop_wanted() ? 0.0 : c->bound;
         arena_release(&arena);
@@ -544,8 +545,8 @@ static bool plan_with(struct fleet_answer *answer, const struct fleet_question *
     return ok;
 }
 
-/* Groups differ in their other seconds, and a plan takes the longest of its groups': those with the most are left out in
- * turn. */
+/* Groups differ in their other seconds, and a plan takes the longest of its groups': those with the most are left out
+ * in turn. */
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, double enough,
                     struct parallel *pool, struct progress *progress, struct error *err)
 {

@@ -58,9 +58,9 @@ bool fleet_late_error(struct error *err);
 struct job fleet_job_on(const struct fleet_question *question, int group, int tensor);
 
 /* Finds the best plan that takes less than `enough` seconds. ERROR_INFEASIBLE if there is none; answer->lower_bound is
- * set then, too. On failure *answer holds nothing else; on success the caller releases it with fleet_answer_release. The
- * result does not depend on the number of threads. Once stop_wanted(), it is the best so far, and the bound 0 if parts are not
- * bounded yet. */
+ * set then, too. On failure *answer holds nothing else; on success the caller releases it with fleet_answer_release.
+ * The result does not depend on the number of threads. Once stop_wanted(), it is the best so far, and the bound 0 if
+ * parts are not bounded yet. */
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, double enough,
                     struct parallel *pool, struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);

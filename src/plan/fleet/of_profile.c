@@ -18,8 +18,8 @@ static struct cluster_link link_of(const struct cluster_link *given, int devices
 }
 
 /* Returns the seconds that exchanging a byte of gradients takes on each of `tensor` devices. A ring moves
- * 2 (D - 1) / D of it between D pipelines, once through the port of a node for all replicas in it. Those of one node use
- * its port, too, if that is faster than its own links. */
+ * 2 (D - 1) / D of it between D pipelines, once through the port of a node for all replicas in it. Those of one node
+ * use its port, too, if that is faster than its own links. */
 static double exchanged(const struct fleet_profile_question *question, int index, int tensor,
                         const struct fleet_spread *spread)
 {
@@ -62,8 +62,8 @@ static bool add_option(struct fleet_problem *fleet, const struct fleet_profile_q
     return true;
 }
 
-static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *fleet,
-                 struct arena *arena)
+static bool make_problem(const void *context, const struct fleet_spread *spread, struct fleet_problem *fleet,
+                         struct arena *arena)
 {
     const struct fleet_profile_question *question = context;
     const struct plan_problem *problem = question->problem;
@@ -109,7 +109,7 @@ bool fleet_ask_profile(struct fleet_profile_question *question, const struct pla
 static bool answer_with(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         const struct fleet_given *given, struct error *err)
 {
-    const struct fleet_maker maker = {question, make, EFFORT};
+    const struct fleet_maker maker = {question, make_problem, EFFORT};
     *answer = (struct fleet_answer){.combinations = given ? 0 : 1};
     if (question->problem->group_count > FLEET_MAX_TYPES || question->problem->layer_count > FLEET_MAX_LAYERS)
         return error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",

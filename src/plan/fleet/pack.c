@@ -173,8 +173,8 @@ static double follow(struct packer *p, double *after)
     return fleet_share(p->set, count, p->query->problem->microbatches);
 }
 
-/* Finds the set that ends first, before `before`, with at most `max_after` seconds afterwards. Returns its end; INFINITY:
- * there is none. Takes it if its seconds are less than *seconds. */
+/* Finds the set that ends first, before `before`, with at most `max_after` seconds afterwards. Returns its end;
+ * INFINITY: there is none. Takes it if its seconds are less than *seconds. */
 static double find_first(struct packer *p, double before, double max_after, double *after, double *seconds,
                          int *copies)
 {

@@ -1,8 +1,8 @@
 /* The fastest set of whole pipelines out of a list, by dynamic programming over the devices.
  *
- * Problem. Pipelines (near.h) do m_k(T) whole micro-batches by a deadline T and use devices_k. Choose copies of them that
- * use at most N_t devices of each type and do M micro-batches by the earliest T + (seconds after the slowest of them).
- * Exactly `pipelines` of them are chosen, each with a micro-batch or more, or at most so many.
+ * Problem. Pipelines (near.h) do m_k(T) whole micro-batches by a deadline T and use devices_k. Choose copies of them
+ * that use at most N_t devices of each type and do M micro-batches by the earliest T + (seconds after the slowest of
+ * them). Exactly `pipelines` of them are chosen, each with a micro-batch or more, or at most so many.
  *
  * For one T and one limit on the seconds afterwards, best[devices left][pipelines left] is a knapsack. T is halved
  * between a deadline that is too early and the real end of a set, until no set ends before the last one found; then the

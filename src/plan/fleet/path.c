@@ -90,9 +90,9 @@ static void find_ends(const struct fleet_path *path)
     }
 }
 
-/* Returns the minimum cost of the layers before `last`, of which the last stage is run with this option and has another one
- * behind it. Its window holds the layers where such a stage can begin, the cheapest first: a layer that is dearer than a later
- * one is never needed again, and those that stages from there on cannot reach `last` from leave it. */
+/* Returns the minimum cost of the layers before `last`, of which the last stage is run with this option and has another
+ * one behind it. Its window holds the layers where such a stage can begin, the cheapest first: a layer that is dearer
+ * than a later one is never needed again, and those that stages from there on cannot reach `last` from leave it. */
 static double cheapest_before(const struct fleet_path *path, int option, double price, int last, int *from)
 {
     struct fleet_pricer *p = path->pricer;
@@ -138,8 +138,8 @@ static double cheapest_end(const struct fleet_path *path, int option, int *from)
 #define TIE                                                                                                  \
     1e-10 /* of a micro-batch's cost: of paths that cost the same, the one with fewer stages is taken */
 
-/* Sets min_before[l], a lower bound on the cost of the layers before l: stages of the seconds that are allowed, which hold no more
- * than they do in front of one other stage. */
+/* Sets min_before[l], a lower bound on the cost of the layers before l: stages of the seconds that are allowed, which
+ * hold no more than they do in front of one other stage. */
 static void find_before(const struct fleet_path *path)
 {
     struct fleet_pricer *p = path->pricer;

@@ -25,8 +25,8 @@ void plan_find_bottleneck(struct plan *plan);
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
                            const struct fleet_profile_question *question, struct error *err);
 
-/* Notes that so many devices of a type stay idle. `with`: seconds of the best plan found that uses one; INFINITY: none fits;
- * NAN: another number of them is not faster. */
+/* Notes that so many devices of a type stay idle. `with`: seconds of the best plan found that uses one; INFINITY: none
+ * fits; NAN: another number of them is not faster. */
 bool plan_add_idle(struct plan *plan, int type, int devices, double with, struct error *err);
 
 /* Returns the number of devices of a type that no pipeline uses. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The simplex method with an explicit inverse of the basis: few rows, many columns. Columns from column_count on are the
- * slacks. Bland's rule where steps are degenerate, so that it ends. */
+/* The simplex method with an explicit inverse of the basis: few rows, many columns. Columns from column_count on are
+ * the slacks. Bland's rule where steps are degenerate, so that it ends. */
 
 #define ROWS      FLEET_MAX_ROWS
 #define EPSILON   1e-11

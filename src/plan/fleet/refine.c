@@ -277,8 +277,8 @@ static bool same_after(const struct fleet_problem *a, const struct fleet_problem
     return true;
 }
 
-/* Makes the problems of so many pipelines. Those of more alike pipelines than the last differ in nothing, or there are too
- * many: *exact is false then. */
+/* Makes the problems of so many pipelines. Those of more alike pipelines than the last differ in nothing, or there are
+ * too many: *exact is false then. */
 static bool make_problems(struct refiner *r, bool *exact)
 {
     struct fleet_spread spread = {r->pipelines, r->pipelines, r->pipelines, r->pipelines, 0};
@@ -387,8 +387,8 @@ static bool list_and_choose(struct refiner *r, const struct fleet_relaxation *re
     return ok;
 }
 
-/* Decides the plans whose slowest pipeline takes from `min` to `max` seconds afterwards. Where too many pipelines could be
- * in a better plan, those that lose little are chosen from first: with a better plan fewer remain. */
+/* Decides the plans whose slowest pipeline takes from `min` to `max` seconds afterwards. Where too many pipelines could
+ * be in a better plan, those that lose little are chosen from first: with a better plan fewer remain. */
 static bool decide(struct refiner *r, double min, double max, int depth)
 {
     double wanted = (double)r->problem.microbatches;

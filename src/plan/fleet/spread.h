@@ -11,8 +11,8 @@ struct fleet_spread {
     int gradients; /* number of pipelines that exchange gradients */
     int alike;     /* of these, pipelines with equal stages: they share a node as far as it has devices */
     int max;       /* of pipelines; 0: any number */
-    int nodes; /* whose devices wait for each other, which only stages' seconds depend on; 0: as many as the search assumes
-                      (nodes.h) */
+    /* whose devices wait for each other, which only stages' seconds depend on; 0: as many as the search assumes (nodes.h) */
+    int nodes;
 };
 
 /* The spread with the lowest time afterwards. */
@@ -32,9 +32,10 @@ struct fleet_maker {
     double effort; /* operations to prove that a plan is the best; about 1e9 take a second */
 };
 
-/* Scores chosen pipelines, whose micro-batches are shared out, with the spread that they really have: sets seconds and `after` of
- * the plan, and the gradients of each stage, of which kernels hide no more than there are (a search counts on all that could). *problem, which has the types and options, becomes that of the last kind of pipeline, with options in
- * plan->arena. False: out of memory. */
+/* Scores chosen pipelines, whose micro-batches are shared out, with the spread that they really have: sets seconds and
+ * `after` of the plan, and the gradients of each stage, of which kernels hide no more than there are (a search counts
+ * on all that could). *problem, which has the types and options, becomes that of the last kind of pipeline, with
+ * options in plan->arena. False: out of memory. */
 bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, const struct fleet_maker *maker);
 
 #endif

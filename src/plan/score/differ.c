@@ -1,5 +1,5 @@
-/* Fields of a plan's file that do not follow from its decisions. File and scored plan are compared as documents, so that no field
- * is left out but those that are named here. */
+/* Fields of a plan's file that do not follow from its decisions. File and scored plan are compared as documents, so
+ * that no field is left out but those that are named here. */
 #include "plan/score/objective.h"
 
 #include "core/json.h"

@@ -32,7 +32,8 @@ static void end(struct score_request *scoring)
     free(q);
 }
 
-/* Returns the group of the plan's device type: that of its name; of several, the one at its place; -1: there is none. */
+/* Returns the group of the plan's device type: that of its name; of several, the one at its place; -1: there is
+ * none. */
 static int group_of(const struct plan *plan, int type, int count, const char *const *names)
 {
     int found = -1;

@@ -18,7 +18,8 @@ struct score_options {
     struct dapple_input_options dapple;
     /* the plan's document, to name fields that do not follow from its decisions; NULL: none are named */
     const struct doc_node *said;
-    /* Sets what known runs make of the time of a training job that expects something; NULL: what the file says stays. */
+    /* Sets what known runs make of the time of a training job that expects something; NULL: what the file says
+     * stays. */
     bool (*expect)(struct plan *scored, const struct plan_parts *parts, struct error *err);
 };
 

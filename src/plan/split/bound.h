@@ -12,8 +12,8 @@ struct space_bounds {
 /* Returns whether both bounds are above `worst`. */
 bool space_exceeds(const struct space_bounds *bounds, double worst);
 
-/* Returns the bounds of plans with these pipeline and data parallel degrees and micro-batches, whose layers take `layers`
- * seconds, of which the blocks take `blocks`, and all that is not a pass takes `rest`. */
+/* Returns the bounds of plans with these pipeline and data parallel degrees and micro-batches, whose layers take
+ * `layers` seconds, of which the blocks take `blocks`, and all that is not a pass takes `rest`. */
 struct space_bounds space_bounds_of(const struct space *space, int pipeline, double count, double layers,
                                     double blocks, struct space_bounds rest);
 

@@ -19,8 +19,8 @@ struct job_search_options {
      * dismissed then, and only the even layout and the fastest layout are considered */
     bool front;
     bool money; /* the front is that of time, money and devices, whatever the memory is */
-    /* > 0: instead the plans of the fewest device-seconds (the cheapest, as devices are alike) of those that take at most
-     * so many seconds */
+    /* > 0: instead the plans of the fewest device-seconds (the cheapest, as devices are alike) of those that take at
+     * most so many seconds */
     double within;
     double time_limit; /* seconds; 0: none */
     double ceiling;    /* seconds: slower plans are not looked for; 0: none */

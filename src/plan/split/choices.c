@@ -1,8 +1,8 @@
 /* Several values of a technique to choose from (`--fix moments=fp32/bf16`): a search for each combination of them.
  *
- * Formats of numbers and the like change what training computes, so that no search takes them by itself. Where the question
- * names several, the best plan is the best of those of each combination, no plan beats the least of their bounds, and a
- * combination is searched only for plans that are faster than the last one wanted so far. */
+ * Formats of numbers and the like change what training computes, so that no search takes them by itself. Where the
+ * question names several, the best plan is the best of those of each combination, no plan beats the least of their
+ * bounds, and a combination is searched only for plans that are faster than the last one wanted so far. */
 #include "core/clock.h"
 #include "plan/split/kept.h"
 #include "plan/split/search.h"

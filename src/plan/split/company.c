@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Returns the seconds of the exchange of gradients with other jobs, if parameters are sharded: each device exchanges its
- * shard. */
+/* Returns the seconds of the exchange of gradients with other jobs, if parameters are sharded: each device exchanges
+ * its shard. */
 static double exchange_shards(const struct job *job, const struct job_exchange *own,
                               const struct job_company *company)
 {

@@ -1,5 +1,5 @@
-/* A job among others that train the same model on other groups of devices: gradients go round the pipelines of all of them,
- * and devices wait for the nodes of all. */
+/* A job among others that train the same model on other groups of devices: gradients go round the pipelines of all of
+ * them, and devices wait for the nodes of all. */
 #ifndef REHEARSE_PLAN_SPLIT_COMPANY_H
 #define REHEARSE_PLAN_SPLIT_COMPANY_H
 

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes: for each 64 numbers a factor in 8 bits, and for each 256 of these one in fp32 (arXiv:2305.14314, section 3). */
+/* Bytes: for each 64 numbers a factor in 8 bits, and for each 256 of these one in fp32 (arXiv:2305.14314, section
+ * 3). */
 #define FROZEN_SCALE (1.0 / 64.0 + 4.0 / (64.0 * 256.0))
 /* The same without the second step: one in fp32 for each 64. */
 #define SINGLE_SCALE (4.0 / 64.0)
@@ -73,7 +74,8 @@ struct job_formats job_formats_of(const struct job *job)
     return formats;
 }
 
-/* Context parallel ranks share states and shards as data parallel ones do. Copies of the shards (HSDP) share nothing. */
+/* Context parallel ranks share states and shards as data parallel ones do. Copies of the shards (HSDP) share
+ * nothing. */
 double job_shard_ranks(const struct job *job)
 {
     double ranks = job_copies(job);

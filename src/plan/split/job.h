@@ -163,7 +163,8 @@ struct job_formats {
 };
 struct job_formats job_formats_of(const struct job *job);
 
-/* Returns whether weights are frozen: LoRA's matrices beside them have gradients, and embedding and head if `ends` says so. */
+/* Returns whether weights are frozen: LoRA's matrices beside them have gradients, and embedding and head if `ends` says
+ * so. */
 static inline bool job_is_frozen(const struct job *job)
 {
     return job->technique.rank > 0;
@@ -182,8 +183,8 @@ double job_low_bytes(const struct job *job, const struct layer_low *low);
 /* Returns the exposed share of the exchange of gradients, and of parameters that ranks updated. */
 double job_data_shown(const struct job *job);
 
-/* Returns the seconds of an exchange that no kernel hides: `seconds` are the share of it that shows beside many kernels, and
- * kernels of `compute` seconds hide no more than that. */
+/* Returns the seconds of an exchange that no kernel hides: `seconds` are the share of it that shows beside many
+ * kernels, and kernels of `compute` seconds hide no more than that. */
 double job_exposed(double seconds, double shown, double compute);
 
 /* Returns whether a job gathers its shards once in an iteration, and scatters their gradients once. */
@@ -231,8 +232,8 @@ struct layer_split job_split(const struct job *job);
 
 struct job_layers job_layers_of(const struct job *job);
 
-/* The same for `count` jobs that differ in nothing but recomputation and overlaps; layers[count]. `memo`: of their device, or
- * NULL. */
+/* The same for `count` jobs that differ in nothing but recomputation and overlaps; layers[count]. `memo`: of their
+ * device, or NULL. */
 void job_layers_each(const struct job *jobs, int count, struct kernel_memo *memo, struct job_layers *layers);
 
 /* Returns the parameters of a layer, without its experts, that have gradients. */
@@ -297,8 +298,8 @@ bool job_is_folded(const struct job *job);
 /* Returns whether a device's forward and backward passes overlap in pairs. */
 bool job_has_pairs(const struct job *job);
 
-/* Returns how many stages a micro-batch goes through: 2 x pipeline where the chain is folded, else one for each device of the
- * pipeline, whose chunks count as one stage. */
+/* Returns how many stages a micro-batch goes through: 2 x pipeline where the chain is folded, else one for each device
+ * of the pipeline, whose chunks count as one stage. */
 int job_depth(const struct job *job);
 
 /* Returns the other stage of the device that holds `stage`, of a job of either kind. */
@@ -314,8 +315,8 @@ bool job_schedule_allowed(const struct job *job);
 const char *job_schedule_name(const struct job *job);
 bool job_schedule_find(const char *name, enum pipeline_schedule *schedule);
 
-/* Returns seconds that all passes take at least: a device begins when the first micro-batch has come through the stages before
- * its own. */
+/* Returns seconds that all passes take at least: a device begins when the first micro-batch has come through the stages
+ * before its own. */
 double job_makespan_floor(const struct job *job, const struct job_layers *layers);
 
 /* Returns the seconds of all passes; NAN: out of memory. */
@@ -417,8 +418,8 @@ int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
 /* Sets a degree, micro-batch, number of chunks or ZeRO stage. */
 void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t value);
 
-/* Appends a value as `--fix` takes it: "8", "full", "core_attn+mlp"; a technique that is the software's own is "usual". Is it a
- * number, or words? */
+/* Appends a value as `--fix` takes it: "8", "full", "core_attn+mlp"; a technique that is the software's own is "usual".
+ * Is it a number, or words? */
 void job_dimension_write(struct text *out, enum job_dimension dimension, int64_t value);
 bool job_dimension_is_number(enum job_dimension dimension);
 

@@ -141,12 +141,12 @@ static void add_again(struct job_pass *pass, const struct job *job, const struct
     pass->tensor += reduces * price->reduce + exchanges * price->exchange;
 }
 
-/* Seconds of the host for an expert by itself, forward and backward: half of a dense MLP's share of a block of the Trainer's, which
- * launches about as many kernels. */
+/* Seconds of the host for an expert by itself, forward and backward: half of a dense MLP's share of a block of the
+ * Trainer's, which launches about as many kernels. */
 #define EXPERT_APART 0.5e-3
 
-/* Blocks wait for the host when it launches their kernels more slowly than the device runs them: the more of them, the more
- * run again in the backward pass. */
+/* Blocks wait for the host when it launches their kernels more slowly than the device runs them: the more of them, the
+ * more run again in the backward pass. */
 static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
                           bool whole)
 {
@@ -282,8 +282,8 @@ static int common_divisor(int a, int b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Returns how many of the first `end` blocks are of a kind. Blocks that are last in one way are counted by division, those
- * that are in both ways by the least common multiple, all others by subtraction. */
+/* Returns how many of the first `end` blocks are of a kind. Blocks that are last in one way are counted by division,
+ * those that are in both ways by the least common multiple, all others by subtraction. */
 int job_kind_before(const struct job_kind *kind, int end)
 {
     end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;

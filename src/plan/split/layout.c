@@ -4,8 +4,8 @@
 
 #define TABLED 256 /* blocks: stages of more are priced each time anew */
 
-/* The job, and the memory of each device. Where blocks are alike, stages differ in their number alone, and what was found of one is
- * kept. */
+/* The job, and the memory of each device. Where blocks are alike, stages differ in their number alone, and what was
+ * found of one is kept. */
 struct layout {
     const struct job *job;
     const struct job_layers *layers;

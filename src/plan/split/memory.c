@@ -10,7 +10,8 @@ static double in_flight(const struct job *job, int stage)
     double stages = job->degrees.pipeline, from_end = stages - stage, chunks = job->chunks;
     if (chunks > 1.0)
         from_end += (stages - 1.0) / chunks;
-    /* the pass beside which it exchanges is one ahead; without a pipeline it keeps a layer as soon as the other frees one */
+    /* the pass beside which it exchanges is one ahead; without a pipeline it keeps a layer as soon as the other frees
+     * one */
     if (job_overlap(job) >= OVERLAP_PASSES && job->degrees.pipeline > 1)
         from_end += 1.0 / chunks;
     return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
@@ -26,8 +27,8 @@ static struct sharers sharers_of(const struct job *job)
     return (struct sharers){job_shard_ranks(job), job_expert_shard_ranks(job)};
 }
 
-/* Returns the bytes of all parameters of a stage at `bytes` each, sharded over data parallel ranks from ZeRO stage `from`
- * on. */
+/* Returns the bytes of all parameters of a stage at `bytes` each, sharded over data parallel ranks from ZeRO stage
+ * `from` on. */
 static double held(const struct job *job, const struct job_layer *stage, const struct sharers *sharers,
                    double bytes, int from)
 {
@@ -64,7 +65,8 @@ static double working(const struct job *job, const struct job_layers *layers,
     return bytes;
 }
 
-/* Beside frozen weights: adapters, and what embedding and head hold beyond: theirs stay in 16 bits, and may be trained. */
+/* Beside frozen weights: adapters, and what embedding and head hold beyond: theirs stay in 16 bits, and may be
+ * trained. */
 struct trained {
     double parameters, gradients, optimizer;
 };

@@ -78,8 +78,8 @@ static double ends_of(const struct job_layers *layers)
            job_pass_seconds(&layers->further.pass);
 }
 
-/* Recomputation only adds kernels and transfers, and kernels that are added never shorten the rest: without any, and with each
- * overlap that a mode has, layers take least. */
+/* Recomputation only adds kernels and transfers, and kernels that are added never shorten the rest: without any, and
+ * with each overlap that a mode has, layers take least. */
 bool space_price_floor(const struct space *space, struct space_group *group, struct kernel_memo *memo)
 {
     struct job jobs[OVERLAP_WEIGHTS + 1];

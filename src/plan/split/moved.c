@@ -196,8 +196,8 @@ static int price_kinds(struct context_price *prices, const struct job *job)
     return kept;
 }
 
-/* By the seconds that the iteration takes of all blocks: their passes, with their waiting for the host, and the jitter of
- * their kernels (time.c). */
+/* By the seconds that the iteration takes of all blocks: their passes, with their waiting for the host, and the jitter
+ * of their kernels (time.c). */
 static void choose_context_kind(struct job *job, struct kernel_memo *memo)
 {
     struct context_price prices[CONTEXT_HIERARCHICAL + 1];

@@ -51,8 +51,8 @@ static struct job job_of(const struct job_rates *rates, const struct line *line)
     return job;
 }
 
-/* Finds the fastest stages that fit. Several chunks are laid out evenly; those of a timed schedule make stages no faster, as they
- * hold whole blocks. */
+/* Finds the fastest stages that fit. Several chunks are laid out evenly; those of a timed schedule make stages no
+ * faster, as they hold whole blocks. */
 static bool lay_out(const struct job_rates *rates, struct job *job, const struct job_layers *layers)
 {
     const struct space *space = &rates->space;
@@ -62,8 +62,8 @@ static bool lay_out(const struct job_rates *rates, struct job *job, const struct
     return job_layout(job, layers, space->memory, rates->blocks);
 }
 
-/* Sets the line of the fastest layout with so many blocks recomputed; false: none fits. Gradients are exchanged with the
- * minimum degree, states are sharded over the maximum one. */
+/* Sets the line of the fastest layout with so many blocks recomputed; false: none fits. Gradients are exchanged with
+ * the minimum degree, states are sharded over the maximum one. */
 static bool set_line(const struct job_rates *rates, struct line *line, int again)
 {
     const struct job_layers *layers = &line->layers->priced;
@@ -86,8 +86,8 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
                  1.0,
         .across = rates->across,
     };
-    /* few micro-batches hide less of the exchange: seconds are convex in their number, so that no line through two neighbours is
-     * above them; this one is through the most that there are */
+    /* few micro-batches hide less of the exchange: seconds are convex in their number, so that no line through two
+     * neighbours is above them; this one is through the most that there are */
     int64_t count = rates->question.job.batch / (least.microbatch * line->most);
     count = count > line->max - 1 ? line->max - 1 : count;
     count = count > 1 ? count : 1;
@@ -163,8 +163,8 @@ static bool add_line(struct job_rates *rates, struct line line, double filling)
     return VECTOR_ADD(rates->lines, rates->count, rates->capacity, line);
 }
 
-/* Adds the lines of a split: of each number of chunks; without them, with one micro-batch in flight and with all of them. A
- * folded schedule has two. */
+/* Adds the lines of a split: of each number of chunks; without them, with one micro-batch in flight and with all of
+ * them. A folded schedule has two. */
 static bool add_lines(struct job_rates *rates, const struct line *split)
 {
     const struct space *space = &rates->space;
@@ -196,8 +196,8 @@ static bool add_lines(struct job_rates *rates, const struct line *split)
     return ok && (line.pipeline == 1 || !space_has_chunks(space, &job, 1) || add_line(rates, line, filling));
 }
 
-/* Adds the lines of a pipeline: of each sharding and data parallel degree; degrees that fill a node or more differ by less than a
- * factor of 2. */
+/* Adds the lines of a pipeline: of each sharding and data parallel degree; degrees that fill a node or more differ by
+ * less than a factor of 2. */
 static bool add_pipeline(struct job_rates *rates, const struct space_layers *layers, int pipeline,
                          int max_data)
 {

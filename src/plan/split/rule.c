@@ -182,8 +182,8 @@ static void say_techniques(const struct job *job, struct text *out)
         }
 }
 
-/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's architecture
- * papers); an 8-bit recipe needs products in 8 bits. */
+/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's
+ * architecture papers); an 8-bit recipe needs products in 8 bits. */
 static bool device_has_recipe(const struct cost_device *device, int recipe)
 {
     bool grouped = strcmp(device->generation, "blackwell") == 0 || strcmp(device->generation, "cdna4") == 0;

@@ -1,8 +1,8 @@
 /* Which jobs can exist: one table, which plan, --fix, price, check-plan, validate and --emit share.
  *
  * A rule has a predicate over a whole job. Where it can be judged earlier, its row says so: by one dimension alone, all
- * others at their least, or at the points of a search where more of them are decided. Settings that never become part of
- * a job have the rules of their software (data/rules-*.yaml, launch/rules.h). */
+ * others at their least, or at the points of a search where more of them are decided. Settings that never become part
+ * of a job have the rules of their software (data/rules-*.yaml, launch/rules.h). */
 #ifndef REHEARSE_PLAN_SPLIT_RULE_H
 #define REHEARSE_PLAN_SPLIT_RULE_H
 

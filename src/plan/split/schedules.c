@@ -1,14 +1,14 @@
-/* Schedules whose time no formula has: their orders are made and timed (schedule/timing.h) with the passes of the job's own
- * stages. Interleaved and plain 1F1B have formulas, in time.c.
+/* Schedules whose time no formula has: their orders are made and timed (schedule/timing.h) with the passes of the job's
+ * own stages. Interleaved and plain 1F1B have formulas, in time.c.
  *
- * ZB-H1 has the stages of 1F1B, its memory, and weights' gradients apart. DualPipe has them twice: device i holds the stages
- * i and p - 1 - i, and half of the micro-batches goes each way. A device's pace is the mean of its two stages, its
- * parameters, gradients and states are those of both, and the copies of a stage exchange gradients, too. It keeps
+ * ZB-H1 has the stages of 1F1B, its memory, and weights' gradients apart. DualPipe has them twice: device i holds the
+ * stages i and p - 1 - i, and half of the micro-batches goes each way. A device's pace is the mean of its two stages,
+ * its parameters, gradients and states are those of both, and the copies of a stage exchange gradients, too. It keeps
  * activations of p - i micro-batches of the one and i + 1 of the other (arXiv:2412.19437, table 2: p + 1).
  *
- * ZB-V and DualPipeV fold one chain of 2 p stages: device i holds the stages i and 2 p - 1 - i, and every micro-batch goes
- * through both, so that a device's pace is their sum. It keeps activations of as many passes as p micro-batches make
- * (arXiv:2405.15362), DualPipeV of one more; they are counted as of the larger stage. */
+ * ZB-V and DualPipeV fold one chain of 2 p stages: device i holds the stages i and 2 p - 1 - i, and every micro-batch
+ * goes through both, so that a device's pace is their sum. It keeps activations of as many passes as p micro-batches
+ * make (arXiv:2405.15362), DualPipeV of one more; they are counted as of the larger stage. */
 #include "plan/split/job.h"
 #include "schedule/schedule.h"
 

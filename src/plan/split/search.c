@@ -120,8 +120,8 @@ static void offload_least(struct worker *w, const struct job_choice *tried, cons
         offer(w->searcher, &plan);
 }
 
-/* Returns whether a stage in the middle, one of the fullest, does not fit, which is soon found; while nothing fits, the fullest
- * stage counts. */
+/* Returns whether a stage in the middle, one of the fullest, does not fit, which is soon found; while nothing fits, the
+ * fullest stage counts. */
 static bool overflows(struct worker *w, const struct job *job, const struct job_layers *layers)
 {
     const struct space *space = w->searcher->space;
@@ -327,8 +327,8 @@ static bool price_modes(struct searcher *s, struct space_group *group)
     return ok;
 }
 
-/* Returns whether no combination of a group fits, or is the smallest where that is sought. Without this, a search in which
- * nothing fits would weigh everything. */
+/* Returns whether no combination of a group fits, or is the smallest where that is sought. Without this, a search in
+ * which nothing fits would weigh everything. */
 static bool is_too_large(struct searcher *s, const struct space_cut *cut, const struct job *job,
                          unsigned shardings, double kept)
 {

@@ -171,7 +171,8 @@ static unsigned list_schedules(const struct job_question *question)
     return given->given ? schedules & allowed : schedules;
 }
 
-/* Megatron-Core's usual recipe takes a tensor's factor from earlier steps: what is computed twice would be scaled twice. */
+/* Megatron-Core's usual recipe takes a tensor's factor from earlier steps: what is computed twice would be scaled
+ * twice. */
 static bool has_delayed_scaling(const struct job_question *question)
 {
     int recipe = space_techniques(question).recipe;
@@ -388,9 +389,9 @@ bool space_data_allowed(const struct space *space, const struct space_cut *cut, 
     return job_keeps(&job, RULE_AT_DEGREES);
 }
 
-/* Copies of the shards cost memory and save gathers between nodes; they only pay where parameters are gathered. Parameters that
- * stay gathered until the backward pass cost memory and save a gather. Software whose pipelines keep them by themselves may free
- * them, and calls it ZeRO-2 where it keeps them (torchtitan's "never"). */
+/* Copies of the shards cost memory and save gathers between nodes; they only pay where parameters are gathered.
+ * Parameters that stay gathered until the backward pass cost memory and save a gather. Software whose pipelines keep
+ * them by themselves may free them, and calls it ZeRO-2 where it keeps them (torchtitan's "never"). */
 int space_list_shards(const struct space *space, const struct job *job, struct space_shards *shards)
 {
     const struct job_range *ranges = space->question->ranges + JOB_TECHNIQUE;

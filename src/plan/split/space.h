@@ -84,8 +84,8 @@ struct technique space_techniques(const struct job_question *question);
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
                 struct error *err);
 
-/* Sets the floors of a group, which hold for all of its modes, and its cut's layers if it is the first of the cut. False: out
- * of memory. */
+/* Sets the floors of a group, which hold for all of its modes, and its cut's layers if it is the first of the cut.
+ * False: out of memory. */
 bool space_price_floor(const struct space *space, struct space_group *group, struct kernel_memo *memo);
 
 /* Prices a group's layers in each mode, after its floors. False: out of memory. */

@@ -79,7 +79,8 @@ bool job_keeps_gathered(const struct job *job)
            job->technique.reshard != SWITCH_ON;
 }
 
-/* A gather of `number` parameters that `ranks` share, of which there are `copies`, and a scatter of `trained` ones' gradients. */
+/* A gather of `number` parameters that `ranks` share, of which there are `copies`, and a scatter of `trained` ones'
+ * gradients. */
 struct shard_pair {
     double gather, scatter;
 };
@@ -222,8 +223,8 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
 /* Of a dense block's modules, those of an expert: three of nine. */
 #define EXPERT_MODULES (1.0 / 3.0)
 
-/* Seconds of a micro-batch in which the host alone works: it asks for the shards of each module, and so of each expert where
- * these run one after another. */
+/* Seconds of a micro-batch in which the host alone works: it asks for the shards of each module, and so of each expert
+ * where these run one after another. */
 static double shard_host(const struct job *job)
 {
     const struct software *software = job->software;
@@ -283,9 +284,9 @@ bool job_chunks_alike(int block_count, int chunks)
     return block_count % chunks == 0 || (block_count + 1) % chunks == 0 || (block_count + 2) % chunks == 0;
 }
 
-/* Where all devices of an interleaved pipeline take the steps of one table together, each forward pass beside a backward pass of
- * another device takes as long as that. A device is alone with forward passes while the pipeline fills, (v - 1) p + p - 1 of
- * m v in the mean. */
+/* Where all devices of an interleaved pipeline take the steps of one table together, each forward pass beside a
+ * backward pass of another device takes as long as that. A device is alone with forward passes while the pipeline
+ * fills, (v - 1) p + p - 1 of m v in the mean. */
 static double wait_for_step(const struct job *job, const struct job_pass *pass, double count)
 {
     double stages = job->degrees.pipeline, chunks = job->chunks, each = count / fmax(job->rounds, 1.0);

@@ -1,4 +1,5 @@
-/* A drill is done by processes that are started, and after losses that their memory cannot heal by new ones, which load a checkpoint. */
+/* A drill is done by processes that are started, and after losses that their memory cannot heal by new ones, which load
+ * a checkpoint. */
 #include "core/clock.h"
 #include "core/file.h"
 #include "run/drill/rank.h"
@@ -138,7 +139,8 @@ static int list_absent(const struct drill_options *options, int nodes, int *abse
     return count;
 }
 
-/* As if those that are absent had just been lost: all processes find the same state. Layers are loaded, so that none needs a copy. */
+/* As if those that are absent had just been lost: all processes find the same state. Layers are loaded, so that none
+ * needs a copy. */
 static bool without_absent(struct elastic_state *state, const struct drill_options *options,
                            struct error *err)
 {
@@ -225,7 +227,8 @@ static double next_return(const struct drill_options *options, double now)
     return next;
 }
 
-/* Finds who is there for another attempt, and waits for nodes that return where there are too few. False: there will be none. */
+/* Finds who is there for another attempt, and waits for nodes that return where there are too few. False: there will be
+ * none. */
 static bool find_again(struct drill_options *options, const struct drill_outcome *outcome)
 {
     struct drill_again again = options->again;
@@ -288,7 +291,8 @@ static bool drill_is_over(const struct drill_options *options, const struct dril
            (outcome->verdict == DRILL_CHECKPOINT || outcome->verdict == DRILL_NO_SHAPE);
 }
 
-/* Where nobody was left to say anything, or all that were left had to take themselves for the smaller half, that is what there is to say. */
+/* Where nobody was left to say anything, or all that were left had to take themselves for the smaller half, that is
+ * what there is to say. */
 static void name_last(const struct drill_options *options, struct drill_outcome *outcome)
 {
     bool hit[DRILL_MAX_NODES] = {false};

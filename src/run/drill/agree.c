@@ -34,8 +34,8 @@ static int lowest_left(const struct drill_rank *rank)
 
 /* ---- is this rank itself cut off? ---- */
 
-/* Silent ranks may live: of two halves that hear nothing of each other, the larger one goes on, of equal ones that with the lowest
- * rank. Ranks whose processes have ended do not count. */
+/* Silent ranks may live: of two halves that hear nothing of each other, the larger one goes on, of equal ones that with
+ * the lowest rank. Ranks whose processes have ended do not count. */
 static bool is_cut_off(const struct drill_rank *rank)
 {
     int silent = 0, left = 0, lowest_silent = rank->ranks;
@@ -70,7 +70,8 @@ static void count_losses(struct drill_rank *rank, struct view *view)
     }
     for (int r = 0; r < rank->ranks; r++) {
         int node = own->joins[r] - 1;
-        /* a node that was lost since the last state would be taken for one that holds its layers still: it asks again */
+        /* a node that was lost since the last state would be taken for one that holds its layers still: it asks
+         * again */
         if (node < 0 || rank->now.in_view[r] || rank->gone[r] != THERE || view->next.rank_of[node] >= 0 ||
             view->next.lost[node])
             continue;
@@ -166,8 +167,8 @@ static void set_view(struct drill_rank *rank, const struct view *view)
            sizeof rank->done_until); /* an iteration that did not count is computed again */
 }
 
-/* The last fault that hit the rank before the loss was noticed; of several ranks, of the one that was found last. A node that has returned is another rank,
- * which may be hit before it trains. */
+/* The last fault that hit the rank before the loss was noticed; of several ranks, of the one that was found last. A
+ * node that has returned is another rank, which may be hit before it trains. */
 static void note_detection(const struct drill_options *options, struct drill_event *event, int lost,
                            double when)
 {
@@ -263,7 +264,8 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
 
 /* ---- agreement ---- */
 
-/* Whether a rank ended or is silent may look different from elsewhere: its socket was closed by one that heard nothing of it. */
+/* Whether a rank ended or is silent may look different from elsewhere: its socket was closed by one that heard nothing
+ * of it. */
 static bool miss_the_same(const struct drill_rank *rank, const struct drill_report *a,
                           const struct drill_report *b)
 {

@@ -1,32 +1,38 @@
 /* Failure drills: nodes train together, some are killed or disconnected, and the others go on.
  *
- * Each rank is a node of the plan's cluster. `elastic` decides which instances of the model the nodes form (elastic/instances.h) and how these
- * change when nodes are lost or return (elastic/reconfigure.h). The training is small but real: each part of a layer (a cell of the kit) is a
- * few words, and every numbered sample contributes to each cell. An iteration sums the contributions of its samples over all instances, in
- * messages between the nodes that hold the cell, and changes the cell's words irreversibly. So a lost, duplicated or wrong sample in any
- * iteration, or a wrong copy of a layer, changes the words for good; at the end they are compared with a training without failures, which
- * each rank computes by itself.
+ * Each rank is a node of the plan's cluster. `elastic` decides which instances of the model the nodes form
+ * (elastic/instances.h) and how these change when nodes are lost or return (elastic/reconfigure.h). The training is
+ * small but real: each part of a layer (a cell of the kit) is a few words, and every numbered sample contributes to
+ * each cell. An iteration sums the contributions of its samples over all instances, in messages between the nodes that
+ * hold the cell, and changes the cell's words irreversibly. So a lost, duplicated or wrong sample in any iteration, or
+ * a wrong copy of a layer, changes the words for good; at the end they are compared with a training without failures,
+ * which each rank computes by itself.
  *
- * Why ULFM alone is not enough: only Open MPI 5 has it, it notices a cut cable only with its detector, and its launcher does not always end
- * (docs/drills.md). So the ranks themselves detect losses and agree on them, over sockets or over an MPI that survives lost ranks:
+ * Why ULFM alone is not enough: only Open MPI 5 has it, it notices a cut cable only with its detector, and its launcher
+ * does not always end (docs/drills.md). So the ranks themselves detect losses and agree on them, over sockets or over
+ * an MPI that survives lost ranks:
  *
  *   found    A socket closes when its process ends; a disconnected rank is silent for too long (mesh.c, mpi_wire.c).
- *   agreed   A rank that misses another one stops training and sends all others its missing ranks and its iteration. A rank that hears of
- *            another loss adds it and sends its own list again, until all survivors have the same list. The survivor with the lowest number
- *            then sends the next view: its members and the last finished iteration. A rank that already has that view answers with it, so
- *            that a view which only some received before its author died is not made twice. Ranks that do not hear at least half of the view
- *            stop: they are disconnected.
- *   done     An iteration counts when all ranks have reported it as computed; until then every rank keeps the words of the iteration before.
- *            So if one survivor knows that it counts, all have computed it, and the view says so: no iteration is done twice.
- *   moved    All ranks call `elastic` with the same numbers and get the same answer. Copies are sent with checksums. A reconfiguration counts
- *            when all ranks have their copies; until then nothing is dropped, and a further loss begins again from the state before, with
- *            all losses together.
+ *   agreed   A rank that misses another one stops training and sends all others its missing ranks and its iteration. A
+ *            rank that hears of another loss adds it and sends its own list again, until all survivors have the same
+ *            list. The survivor with the lowest number then sends the next view: its members and the last finished
+ *            iteration. A rank that already has that view answers with it, so that a view which only some received
+ *            before its author died is not made twice. Ranks that do not hear at least half of the view stop: they are
+ *            disconnected.
+ *   done     An iteration counts when all ranks have reported it as computed; until then every rank keeps the words of
+ *            the iteration before. So if one survivor knows that it counts, all have computed it, and the view says so:
+ *            no iteration is done twice.
+ *   moved    All ranks call `elastic` with the same numbers and get the same answer. Copies are sent with checksums. A
+ *            reconfiguration counts when all ranks have their copies; until then nothing is dropped, and a further loss
+ *            begins again from the state before, with all losses together.
  *   joined   A returning node is a new process without state that asks to join: a change of the view without a loss.
- *   saved    Every few iterations, the words of a finished iteration are written into a folder while training goes on (save.c, saved.h). If a
- *            rank that began a checkpoint is lost, the checkpoint stays unfinished, and nobody reads it.
- *   loaded   If some layers have no copy left, or too few nodes are left for an instance, all processes end, and new ones are started for the
- *            nodes (again.c). Each loads its layers from the last checkpoint and reports which one; a rank that finds it corrupted reports an
- *            earlier one, and all follow, until all have loaded the same (load.c). A loss during this starts new processes again.
+ *   saved    Every few iterations, the words of a finished iteration are written into a folder while training goes on
+ *            (save.c, saved.h). If a rank that began a checkpoint is lost, the checkpoint stays unfinished, and nobody
+ *            reads it.
+ *   loaded   If some layers have no copy left, or too few nodes are left for an instance, all processes end, and new
+ *            ones are started for the nodes (again.c). Each loads its layers from the last checkpoint and reports which
+ *            one; a rank that finds it corrupted reports an earlier one, and all follow, until all have loaded the same
+ *            (load.c). A loss during this starts new processes again.
  *
  *   again.c   a drill: runs attempts until one of them is the last
  *   outside.c starts the processes of an attempt, kills them, and ends all
@@ -86,10 +92,10 @@ struct drill_options {
 struct drill_event {
     int lost, joined;
     bool cut; /* the lost rank was silent; else its process had ended */
-    double
-        simulated; /* seconds from the detection to the next iteration's end that copies and that iteration take by the plan; NAN: a
-                         further loss was in between */
-    double found;  /* from the loss to its detection; NAN: the time of the loss is unknown */
+    /* seconds from the detection to the next iteration's end that copies and that iteration take by the plan; NAN: a
+     * further loss was in between */
+    double simulated;
+    double found;     /* from the loss to its detection; NAN: the time of the loss is unknown */
     double agreement; /* from the last of these losses to the view */
     double agreed, copied,
         stepped;  /* when the view was agreed on, all copies had arrived, the next iteration was done */
@@ -126,7 +132,8 @@ struct drill_outcome {
     int lost; /* nodes, over the whole drill */
     char text[512];
     char note[400]; /* on a checkpoint that was not read or written correctly; "": none */
-    /* seconds since the beginning: when the last loss was found; and when the first iteration of this attempt was done. NAN: never */
+    /* seconds since the beginning: when the last loss was found; and when the first iteration of this attempt was done.
+     * NAN: never */
     double found_at, stepped_at;
     double load;                   /* seconds until all had loaded the same checkpoint */
     int begun_at;                  /* iterations that it had */
@@ -149,12 +156,14 @@ bool drill_check_size(const struct drill_options *options, struct error *err);
 _Noreturn void drill_be_launched(struct drill_options *options, const struct launch_seat *seat,
                                  struct wire *wire);
 
-/* In a rank that mpirun has started, over a wire that may lose ranks: plays its part. Returns whether this rank reports the outcome. */
+/* In a rank that mpirun has started, over a wire that may lose ranks: plays its part. Returns whether this rank reports
+ * the outcome. */
 bool drill_be_one_of_mpi(const struct drill_options *options, struct wire *wire,
                          struct drill_outcome *outcome);
 
-/* Draws the events of drill `number` of a seed: 1 to `faults` nodes (sometimes one more) are killed or disconnected, together or one
- * after the other, also while the others recover or a node joins. `period`: seconds of an iteration as it is played. */
+/* Draws the events of drill `number` of a seed: 1 to `faults` nodes (sometimes one more) are killed or disconnected,
+ * together or one after the other, also while the others recover or a node joins. `period`: seconds of an iteration as
+ * it is played. */
 void drill_draw(struct drill_options *options, uint64_t seed, int number, double period);
 
 #endif

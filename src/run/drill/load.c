@@ -1,5 +1,5 @@
-/* A checkpoint is loaded by the processes of a drill, each its own layers (drill.h). It is read beside the messages, as a disk may take longer
- * than a rank may be silent. */
+/* A checkpoint is loaded by the processes of a drill, each its own layers (drill.h). It is read beside the messages, as
+ * a disk may take longer than a rank may be silent. */
 #include "run/drill/rank.h"
 
 #include "core/clock.h"

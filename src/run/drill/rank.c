@@ -98,7 +98,8 @@ struct part {
     uint64_t ids;
 };
 
-/* The part of the node's own instance is added here, and sent to the others by the lowest of the nodes that hold a cell. */
+/* The part of the node's own instance is added here, and sent to the others by the lowest of the nodes that hold a
+ * cell. */
 static bool contribute(struct drill_rank *rank, int c)
 {
     struct train *train = &rank->train;

@@ -100,8 +100,8 @@ struct drill_rank {
     bool first_step;
 };
 
-/* rank.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank has to
- * report the outcome: it is the lowest that reached the end, or has found an error. */
+/* rank.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns
+ * whether this rank has to report the outcome: it is the lowest that reached the end, or has found an error. */
 bool drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
                      struct drill_outcome *outcome);
 

@@ -1,4 +1,5 @@
-/* Results of one drill or of many: their outcomes, and the times of each step of a recovery. Private to run, except for api/run.
+/* Results of one drill or of many: their outcomes, and the times of each step of a recovery. Private to run, except for
+ * api/run.
  *
  *     struct drill_results results = {.drills = 0};
  *     bool ok = drill_run(&options, &outcome, err) && drill_results_add(&results, 0, &outcome, err);

@@ -1,5 +1,5 @@
-/* Checkpoints are written beside the iterations (drill.h): the holders of a part in one instance write it, in turn; the lowest rank collects
- * what they say, and completes the checkpoint once it has heard of all parts. */
+/* Checkpoints are written beside the iterations (drill.h): the holders of a part in one instance write it, in turn; the
+ * lowest rank collects what they say, and completes the checkpoint once it has heard of all parts. */
 #include "run/drill/rank.h"
 
 #include "run/drill/saved.h"

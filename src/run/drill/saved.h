@@ -1,10 +1,13 @@
 /* Checkpoints of a drill, in a folder that all ranks reach:
  *
- *     FOLDER/iteration-20/part-3.bin        the words of part 3 of the layers, 8 bytes each, in this machine's byte order
- *     FOLDER/iteration-20/checkpoint.json   `rehearse-drill-checkpoint/1`: the list of parts with checksums, written last
+ *     FOLDER/iteration-20/part-3.bin        the words of part 3 of the layers, 8 bytes each, in this machine's byte
+ *     order
+ *     FOLDER/iteration-20/checkpoint.json   `rehearse-drill-checkpoint/1`: the list of parts with checksums, written
+ *     last
  *
- * A part is written as part-3.bin.part and renamed once it is on the disk. A checkpoint is complete if checkpoint.json exists. If its
- * writer is killed before that, nobody reads the files, and the next checkpoints remove them. Private to run/drill. */
+ * A part is written as part-3.bin.part and renamed once it is on the disk. A checkpoint is complete if checkpoint.json
+ * exists. If its writer is killed before that, nobody reads the files, and the next checkpoints remove them. Private to
+ * run/drill. */
 #ifndef REHEARSE_RUN_DRILL_SAVED_H
 #define REHEARSE_RUN_DRILL_SAVED_H
 
@@ -32,8 +35,8 @@ void saved_release(struct saved *saved);
 
 uint64_t saved_checksum(int part, const uint64_t *words, int64_t count);
 
-/* Completes the checkpoint. The last complete one before it stays, for readers that find this one corrupted; older ones and unfinished
- * ones are removed. */
+/* Completes the checkpoint. The last complete one before it stays, for readers that find this one corrupted; older ones
+ * and unfinished ones are removed. */
 bool saved_write(const struct saved *saved, const char *folder, struct error *err);
 bool saved_read(struct saved *saved, const char *folder, int64_t iteration, struct error *err);
 bool saved_parse(struct saved *saved, const char *path, const char *text, size_t length, struct error *err);

@@ -60,7 +60,8 @@ void train_count(struct train *train); /* it counts */
 bool train_put(struct train *train, int cell, const uint64_t *words, struct error *err);
 void train_drop(struct train *train, const struct elastic_state *state);
 
-/* Compares all cells with a training that never failed; returns how many; -1, with an error that names the first that differs. */
+/* Compares all cells with a training that never failed; returns how many; -1, with an error that names the first that
+ * differs. */
 int64_t train_compare(const struct train *train, struct error *err);
 
 #endif

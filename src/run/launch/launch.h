@@ -1,11 +1,12 @@
-/* Ranks of this host, for `rehearse run --ranks` and for drills. On several hosts mpirun or srun starts ranks (comm/comm.h).
+/* Ranks of this host, for `rehearse run --ranks` and for drills. On several hosts mpirun or srun starts ranks
+ * (comm/comm.h).
  *
  *   launcher.c  in the caller's process: starts the ranks, connects them, kills them, and ends all
  *   seat.c      in a rank: takes what the launcher sends
  *   note.h      what goes between them
  *
- * Nothing listens, and there are no keys, ports or files: ranks are connected by pairs of sockets that the launcher makes and hands to both,
- * also when a rank comes later. So only processes that the launcher has started can be a rank.
+ * Nothing listens, and there are no keys, ports or files: ranks are connected by pairs of sockets that the launcher
+ * makes and hands to both, also when a rank comes later. So only processes that the launcher has started can be a rank.
  *
  * Lost parents: a rank whose launcher dies gets SIGTERM, also one that is stopped.
  *
@@ -27,8 +28,8 @@ struct launch_job;
 
 enum launch_when { LAUNCH_FIRST, LAUNCH_LATER, LAUNCH_NEVER };
 
-/* The ranks of a job. `when` (NULL: all are there from the beginning): others are started by launch_start, or have only a number. `number` and
- * `note` are handed to all of them. */
+/* The ranks of a job. `when` (NULL: all are there from the beginning): others are started by launch_start, or have only
+ * a number. `number` and `note` are handed to all of them. */
 struct launch_ranks {
     int count;
     const uint8_t *when;
@@ -48,8 +49,8 @@ struct launch_watch {
     bool survives; /* ranks may be lost: how they end says nothing */
 };
 
-/* Starts ranks and waits for them. They print where this process does. False: a rank failed, and the error is the first one's; or its caller
- * wishes an end (core/stop.h). All that was started has ended when it returns. */
+/* Starts ranks and waits for them. They print where this process does. False: a rank failed, and the error is the first
+ * one's; or its caller wishes an end (core/stop.h). All that was started has ended when it returns. */
 bool launch_run(const struct launch *launch, const struct launch_ranks *ranks,
                 const struct launch_watch *watch, struct error *err);
 void launch_kill(struct launch_job *job, int rank); /* SIGKILL */
@@ -71,11 +72,12 @@ struct launch_seat {
 /* Returns whether this process was started by a launcher. */
 bool launch_is_rank(void);
 
-/* Takes the rank's seat. `silence` is the mesh's. Returns when all ranks of the job are connected, or where this one comes later, when it is
- * connected to those that are there. */
+/* Takes the rank's seat. `silence` is the mesh's. Returns when all ranks of the job are connected, or where this one
+ * comes later, when it is connected to those that are there. */
 struct wire *launch_join(struct launch_seat *seat, double silence, double timeout, struct error *err);
 
-/* Of ranks to which others may come later: takes the connections to those. Nothing happens in a process that is no such rank. */
+/* Of ranks to which others may come later: takes the connections to those. Nothing happens in a process that is no such
+ * rank. */
 void launch_attend(struct wire *wire);
 
 /* Tell the launcher; nothing happens in a process that is no such rank. */

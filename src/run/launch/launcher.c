@@ -1,4 +1,5 @@
-/* The launcher: starts the ranks, makes a pair of sockets for each two of them once both have their seats, and waits for their ends. */
+/* The launcher: starts the ranks, makes a pair of sockets for each two of them once both have their seats, and waits
+ * for their ends. */
 #include "comm/program.h"
 #include "core/child.h"
 #include "core/clock.h"

@@ -1,5 +1,5 @@
-/* Notes between the launcher and a rank: over a pair of sockets that keeps the bounds of messages, each a kind, a rank, some bytes, and at most
- * one open file. Private to run/launch. */
+/* Notes between the launcher and a rank: over a pair of sockets that keeps the bounds of messages, each a kind, a rank,
+ * some bytes, and at most one open file. Private to run/launch. */
 #ifndef REHEARSE_RUN_LAUNCH_NOTE_H
 #define REHEARSE_RUN_LAUNCH_NOTE_H
 
@@ -42,8 +42,8 @@ struct note {
     int file; /* the receiver's to close; -1: none */
 };
 
-/* Sends a note (`file` -1: without one). It waits while the other side's queue is full, or too many files are under way, until `deadline` by
- * clock_now. Returns 0, or the errno. Writing to a process that has ended raises no signal. */
+/* Sends a note (`file` -1: without one). It waits while the other side's queue is full, or too many files are under
+ * way, until `deadline` by clock_now. Returns 0, or the errno. Writing to a process that has ended raises no signal. */
 int note_send(int control, enum note_kind kind, int rank, const void *bytes, size_t length, int file,
               double deadline);
 

@@ -36,7 +36,8 @@ static void end_as_orphan(int signal)
         (void)raise(SIGTERM);
 }
 
-/* SIGTERM does not reach a process that is stopped, SIGCONT does. Until here the system sends SIGTERM (become_rank in launcher.c). */
+/* SIGTERM does not reach a process that is stopped, SIGCONT does. Until here the system sends SIGTERM (become_rank in
+ * launcher.c). */
 static void follow_launcher(void)
 {
     const struct sigaction action = {.sa_handler = end_as_orphan, .sa_flags = SA_RESTART};

@@ -1,6 +1,6 @@
-/* Orders on one chain, stage s on device s mod devices, that begin with some forward passes and then alternate: one forward,
- * one backward pass. Device d of p begins with the forward passes of column `ahead`. A split backward pass is followed by
- * the gradient of weights (W) of the backward pass that was `delay` earlier; the last W come at the end.
+/* Orders on one chain, stage s on device s mod devices, that begin with some forward passes and then alternate: one
+ * forward, one backward pass. Device d of p begins with the forward passes of column `ahead`. A split backward pass is
+ * followed by the gradient of weights (W) of the backward pass that was `delay` earlier; the last W come at the end.
  *
  *                                              ahead                                   delay
  *     1F1B            PipeDream-Flush (arXiv 2006.09503), DAPPLE (arXiv 2007.01045)
@@ -12,15 +12,16 @@
  *     ZB-H2           no bubble within a device's span if passes are equal, though devices begin and end one after the
  *                     other: the optimizer step must not wait for all of them (post-validation)
  *                                              2 (p - d - 1)                           2 d
- *     interleaved     Megatron-LM (arXiv 2104.04473; megatron/core/pipeline_parallel/schedules.py), v chunks of a device
+ *     interleaved     Megatron-LM (arXiv 2104.04473; megatron/core/pipeline_parallel/schedules.py), v chunks of a
+ *                     device
  *                                              2 (p - d - 1) + (v - 1) group           whole
  *     interleaved ZB  PyTorch's ScheduleInterleavedZeroBubble, ZB-H1 with chunks
  *                                              p - d - 1 + (v - 1) group               d
  *
- * With chunks, micro-batches go in groups, each group through all chunks of a device before the next group. Megatron requires
- * that the last group is whole or at least as large as the pipeline; its group is as large as the pipeline by default.
- * Here the group is the smallest of at least that size that fulfils the requirement, so that any number of micro-batches
- * has an order.
+ * With chunks, micro-batches go in groups, each group through all chunks of a device before the next group. Megatron
+ * requires that the last group is whole or at least as large as the pipeline; its group is as large as the pipeline by
+ * default. Here the group is the smallest of at least that size that fulfils the requirement, so that any number of
+ * micro-batches has an order.
  *
  * PipeDream (arXiv 1806.03377) and PipeDream-2BW (arXiv 2006.09503) are 1F1B over all iterations of the shape without a
  * flush. PipeDream's weights change after each micro-batch, and device d keeps p - d versions; 2BW's change after each

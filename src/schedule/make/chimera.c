@@ -1,11 +1,11 @@
 /* Chimera (Li, Hoefler: SC'21, arXiv 2107.06925): two chains over the same devices in opposite directions.
  *
- * A unit has as many micro-batches as devices, half on each chain. With passes of one slot, micro-batch i of a chain has its
- * forward pass at depth s in slot s + 2 i, and its backward pass in slot 2 devices - 1 - s + 2 i. As the number of devices is
- * even, the two chains use slots of different parity on each device where they meet, so no two passes share a slot. The next
- * unit begins 2 devices slots later: its first forward passes fill the bubbles at the end of this one (the paper's direct
- * concatenation). The order of a device is that of the slots. With passes of one slot the makespan of m micro-batches is
- * 2 m + devices - 2 slots; a last unit may be smaller. */
+ * A unit has as many micro-batches as devices, half on each chain. With passes of one slot, micro-batch i of a chain
+ * has its forward pass at depth s in slot s + 2 i, and its backward pass in slot 2 devices - 1 - s + 2 i. As the number
+ * of devices is even, the two chains use slots of different parity on each device where they meet, so no two passes
+ * share a slot. The next unit begins 2 devices slots later: its first forward passes fill the bubbles at the end of
+ * this one (the paper's direct concatenation). The order of a device is that of the slots. With passes of one slot the
+ * makespan of m micro-batches is 2 m + devices - 2 slots; a last unit may be smaller. */
 #include "schedule/make/make.h"
 
 struct chimera {

@@ -18,8 +18,9 @@ struct contest {
     struct order_extent extent; /* of the best; infinite while there is none */
 };
 
-/* Replaces contest->order by the fastest order of all rules of fill.h and itself. Each device has the memory of the shape, else
- * memory_of micro-batches, or as much as a complete first order needs. The caller sets the first four fields, and the others to 0. ERROR_INFEASIBLE: no order fits into the memory. */
+/* Replaces contest->order by the fastest order of all rules of fill.h and itself. Each device has the memory of the
+ * shape, else memory_of micro-batches, or as much as a complete first order needs. The caller sets the first four
+ * fields, and the others to 0. ERROR_INFEASIBLE: no order fits into the memory. */
 bool contest_run(struct contest *contest, struct error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* DualPipe and DualPipeV (DeepSeek-V3, arXiv 2412.19437; github.com/deepseek-ai/DualPipe, read at dualpipe.py and dualpipev.py).
+/* DualPipe and DualPipeV (DeepSeek-V3, arXiv 2412.19437; github.com/deepseek-ai/DualPipe, read at dualpipe.py and
+ * dualpipev.py).
  *
  * DualPipe: two chains over the same devices in opposite directions, half of the micro-batches on each. DualPipeV: one
  * chain that goes down the devices and up again. Both are one sequence of eight steps. A device has a stage near the
@@ -11,8 +12,8 @@
  *     4  m - 2 half + r+1 x  pair of F0 and B1,    8  r + 1        x  W
  *                            pair of F1 and B0
  *
- * m is the number of micro-batches of a stage, at least 2 half. Gradients of weights are made in the order in which they
- * were put off. The innermost device does not overlap its first pair, as the other half waits for both results.
+ * m is the number of micro-batches of a stage, at least 2 half. Gradients of weights are made in the order in which
+ * they were put off. The innermost device does not overlap its first pair, as the other half waits for both results.
  * PyTorch's ScheduleDualPipeV has the same order. */
 #include "schedule/make/make.h"
 
@@ -129,8 +130,8 @@ static bool add_devices(struct dualpipe *d, const struct schedule_shape *shape, 
     return true;
 }
 
-static bool make(const struct schedule_shape *shape, struct pass_order *order, int half, int microbatches,
-                 struct error *err)
+static bool make_dualpipe(const struct schedule_shape *shape, struct pass_order *order, int half,
+                          int microbatches, struct error *err)
 {
     struct dualpipe d = {.order = order, .half = half, .microbatches = microbatches, .err = err};
     for (int stage = shape->devices; stage < order->stages; stage++)
@@ -152,7 +153,7 @@ bool maker_dualpipe(const struct schedule_shape *shape, struct pass_order *order
         return error_set(err, ERROR_INPUT,
                          "DualPipe on %d devices needs an even number of micro-batches, at least %d, not %d",
                          shape->devices, 2 * shape->devices, shape->microbatches);
-    return make(shape, order, shape->devices / 2, shape->microbatches / 2, err);
+    return make_dualpipe(shape, order, shape->devices / 2, shape->microbatches / 2, err);
 }
 
 bool maker_dualpipev(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
@@ -160,5 +161,5 @@ bool maker_dualpipev(const struct schedule_shape *shape, struct pass_order *orde
     if (shape->microbatches < 2 * shape->devices)
         return error_set(err, ERROR_INPUT, "DualPipeV on %d devices needs at least %d micro-batches, not %d",
                          shape->devices, 2 * shape->devices, shape->microbatches);
-    return make(shape, order, shape->devices, shape->microbatches, err);
+    return make_dualpipe(shape, order, shape->devices, shape->microbatches, err);
 }

@@ -1,10 +1,11 @@
 /* List scheduling of split backward passes on one chain, with the times of the shape.
  *
- * Devices are played in the order of time. A device that is free takes a forward or backward pass that is ready and fits
- * into its memory; gradients of weights (W), first come first served, go where nothing is ready, or where a forward pass
- * lacks memory. A device knows when results on their way will arrive, and starts no W if one arrives soon. Micro-batches
- * keep their sequence at each stage, and a forward pass leaves room for those of the later stages of its device, so that
- * the oldest micro-batch can always go on: no memory of at least one micro-batch on each device leads to a standstill.
+ * Devices are played in the order of time. A device that is free takes a forward or backward pass that is ready and
+ * fits into its memory; gradients of weights (W), first come first served, go where nothing is ready, or where a
+ * forward pass lacks memory. A device knows when results on their way will arrive, and starts no W if one arrives soon.
+ * Micro-batches keep their sequence at each stage, and a forward pass leaves room for those of the later stages of its
+ * device, so that the oldest micro-batch can always go on: no memory of at least one micro-batch on each device leads
+ * to a standstill.
  *
  * The result is an order like any other: the checker checks it, and timing.h says what it is worth. */
 #ifndef REHEARSE_SCHEDULE_MAKE_FILL_H

@@ -1,8 +1,8 @@
-/* Hanayo (Liu et al., SC'23, arXiv 2308.15762): a chain in waves. A wave goes down the devices and up again, so that the last
- * device of a leg is the first one of the next, and no transfer is needed at the turns. The paper has as many micro-batches as
- * devices, and makes the order of a device from rules: a backward pass goes before a forward pass. That is list scheduling
- * (fill.h), with the times of the shape where it has them. Of more micro-batches as many are in flight as interleaved 1F1B has with
- * the same chunks. Two legs are one wave. */
+/* Hanayo (Liu et al., SC'23, arXiv 2308.15762): a chain in waves. A wave goes down the devices and up again, so that
+ * the last device of a leg is the first one of the next, and no transfer is needed at the turns. The paper has as many
+ * micro-batches as devices, and makes the order of a device from rules: a backward pass goes before a forward pass.
+ * That is list scheduling (fill.h), with the times of the shape where it has them. Of more micro-batches as many are in
+ * flight as interleaved 1F1B has with the same chunks. Two legs are one wave. */
 #include "schedule/make/contest.h"
 #include "schedule/make/make.h"
 

@@ -1,17 +1,17 @@
-/* V shapes with split backward passes: ZB-V, V-Half, V-Min (Qi et al.: Pipeline Parallelism with Controllable Memory, NeurIPS 2024,
- * arXiv 2405.15362; ZB-V also arXiv 2401.10241, section 6).
+/* V shapes with split backward passes: ZB-V, V-Half, V-Min (Qi et al.: Pipeline Parallelism with Controllable Memory,
+ * NeurIPS 2024, arXiv 2405.15362; ZB-V also arXiv 2401.10241, section 6).
  *
- * Device d has stage d, the leg down, and stage 2 devices - 1 - d, the leg up. A building block says in which slots the six
- * passes of a micro-batch are on each device; micro-batch i is shifted by 6 i slots. A step along a leg takes a number of
- * slots: down and up forwards, and down and up backwards. If forwards and backwards together take `round` slots on each leg,
- * what a device keeps is the same on all devices, about devices * round / 6 of a device's activations of a micro-batch:
- * round 6 is ZB-V, 3 V-Half, 2 V-Min. At the ends of a leg a block waits for some slots, so that on each device the slots
- * of a block differ modulo 6; W takes the next free ones after its backward pass. Of all such blocks the one is taken that
- * needs the least memory, then the one with the shortest way through.
+ * Device d has stage d, the leg down, and stage 2 devices - 1 - d, the leg up. A building block says in which slots the
+ * six passes of a micro-batch are on each device; micro-batch i is shifted by 6 i slots. A step along a leg takes a
+ * number of slots: down and up forwards, and down and up backwards. If forwards and backwards together take `round`
+ * slots on each leg, what a device keeps is the same on all devices, about devices * round / 6 of a device's
+ * activations of a micro-batch: round 6 is ZB-V, 3 V-Half, 2 V-Min. At the ends of a leg a block waits for some slots,
+ * so that on each device the slots of a block differ modulo 6; W takes the next free ones after its backward pass. Of
+ * all such blocks the one is taken that needs the least memory, then the one with the shortest way through.
  *
- * The order of a device is that of the slots. W only fills bubbles, and where bubbles are depends on the times of passes and
- * sends: so list scheduling (fill.h) puts the W of a block elsewhere, or makes an order of its own, within the memory of the
- * block or of the shape, and the fastest of these orders is the result (contest.h). */
+ * The order of a device is that of the slots. W only fills bubbles, and where bubbles are depends on the times of
+ * passes and sends: so list scheduling (fill.h) puts the W of a block elsewhere, or makes an order of its own, within
+ * the memory of the block or of the shape, and the fastest of these orders is the result (contest.h). */
 #include "schedule/make/contest.h"
 #include "schedule/make/make.h"
 
@@ -58,8 +58,8 @@ static bool judge(struct block *block, int devices)
 {
     long slots[BLOCK_PASSES];
     block->life = block->way = 0;
-    /* Slots are linear in the device, apart from remainders that repeat after six devices: the first and the last six are
-     * as good as all. */
+    /* Slots are linear in the device, apart from remainders that repeat after six devices: the first and the last six
+     * are as good as all. */
     for (int device = 0; device < devices; device++) {
         if (device == PERIOD && devices > 2 * PERIOD)
             device = devices - PERIOD;
@@ -129,7 +129,8 @@ static bool add_devices(const struct block *block, struct pass_order *order, str
     return true;
 }
 
-static bool make(const struct schedule_shape *shape, int round, struct pass_order *order, struct error *err)
+static bool make_round(const struct schedule_shape *shape, int round, struct pass_order *order,
+                       struct error *err)
 {
     struct block block = best_block(shape->devices, round);
     for (int stage = shape->devices; stage < order->stages; stage++)
@@ -142,15 +143,15 @@ static bool make(const struct schedule_shape *shape, int round, struct pass_orde
 
 bool maker_zb_v(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {
-    return make(shape, 6, order, err);
+    return make_round(shape, 6, order, err);
 }
 
 bool maker_v_half(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {
-    return make(shape, 3, order, err);
+    return make_round(shape, 3, order, err);
 }
 
 bool maker_v_min(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {
-    return make(shape, 2, order, err);
+    return make_round(shape, 2, order, err);
 }

@@ -159,8 +159,8 @@ static double longest_work(const struct pattern *pattern)
     return longest;
 }
 
-/* Returns a period that no pattern in this memory is shorter than: each device works that long, or its memory is taken for
- * that long by a micro-batch that never waits. */
+/* Returns a period that no pattern in this memory is shorter than: each device works that long, or its memory is taken
+ * for that long by a micro-batch that never waits. */
 static double shortest_period(const struct pattern *pattern)
 {
     const struct search_problem *problem = pattern->problem;

@@ -134,8 +134,8 @@ static void improve(struct search_work *work, int64_t effort, int rounds)
     }
 }
 
-/* Shortens the other value of work->sequence while the objective keeps its own; returns it, or HUGE_VAL for a sequence whose
- * objective is not `value`. */
+/* Shortens the other value of work->sequence while the objective keeps its own; returns it, or HUGE_VAL for a sequence
+ * whose objective is not `value`. */
 static double improve_other_of(struct search_work *work, double value, int64_t effort)
 {
     struct evaluation *evaluation = &work->evaluation;
@@ -256,8 +256,8 @@ static bool write_found(struct search_work *work, struct order_found *found, str
     return true;
 }
 
-static bool run(struct search_work *work, const struct order_search *search, struct order_found *found,
-                struct error *err)
+static bool search_order(struct search_work *work, const struct order_search *search,
+                         struct order_found *found, struct error *err)
 {
     if (!search_problem_init(&work->problem, search->devices, search->stages, search->microbatches,
                              search->device_of, search->timing, search->memory, err) ||
@@ -307,7 +307,7 @@ bool order_search(const struct order_search *search, struct order_found *found, 
 {
     struct search_work work = {.search = search};
     *found = (struct order_found){.extent.makespan = 0.0};
-    bool ok = run(&work, search, found, err);
+    bool ok = search_order(&work, search, found, err);
     free(work.sequence);
     free(work.trial);
     tabu_free(work.tabu);

@@ -51,8 +51,8 @@ struct order_found {
 bool order_search(const struct order_search *search, struct order_found *found, struct error *err);
 void order_found_release(struct order_found *found);
 
-/* Finds the bound alone, without messages that block if they may share a call. The caller ends it with search_bound_release,
- * also after a failure. */
+/* Finds the bound alone, without messages that block if they may share a call. The caller ends it with
+ * search_bound_release, also after a failure. */
 bool order_search_bound(const struct order_search *search, struct search_bound *bound, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* Chakra's execution traces (MLCommons, https://github.com/mlcommons/chakra): nodes of one device that wait for others.
  *
- * Two forms are read: protobuf (each message behind its length: one GlobalMetadata, then a Node each), as ASTRA-sim takes it;
- * and the JSON of PyTorch's execution trace observer (schema 1.0.2-chakra and its like), which has no times. Both may be packed
- * by gzip. Written is protobuf. Of a node's attributes those in struct chakra_node are kept. */
+ * Two forms are read: protobuf (each message behind its length: one GlobalMetadata, then a Node each), as ASTRA-sim
+ * takes it; and the JSON of PyTorch's execution trace observer (schema 1.0.2-chakra and its like), which has no times.
+ * Both may be packed by gzip. Written is protobuf. Of a node's attributes those in struct chakra_node are kept. */
 #ifndef REHEARSE_SIM_CHAKRA_CHAKRA_H
 #define REHEARSE_SIM_CHAKRA_CHAKRA_H
 
@@ -59,7 +59,8 @@ struct chakra {
     size_t text_count, text_capacity;
 };
 
-/* Reads a file, or `text` instead if it is not NULL. A file that begins with '{' is JSON. On failure *chakra holds nothing. */
+/* Reads a file, or `text` instead if it is not NULL. A file that begins with '{' is JSON. On failure *chakra holds
+ * nothing. */
 bool chakra_load(struct chakra *chakra, const char *path, const char *text, size_t length, struct error *err);
 
 void chakra_release(struct chakra *chakra);

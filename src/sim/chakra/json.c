@@ -1,5 +1,5 @@
-/* PyTorch's form: {"schema": "1.0.2-chakra…", "nodes": [{"id": …, "name": …, "ctrl_deps": …, "attrs": [{"name": …, "value": …}, …]}, …]}.
- * `ctrl_deps` is a number or a list; a node without `data_deps` has none. */
+/* PyTorch's form: {"schema": "1.0.2-chakra…", "nodes": [{"id": …, "name": …, "ctrl_deps": …, "attrs": [{"name": …,
+ * "value": …}, …]}, …]}. `ctrl_deps` is a number or a list; a node without `data_deps` has none. */
 #include "core/doc/stream.h"
 #include "sim/chakra/parts.h"
 

@@ -1,7 +1,7 @@
-/* Makes steps of tasks: what streams need of a task lies together, stream by stream, and waits for marks become numbers of
- * events. A pass makes the same events each time, numbered from its base on. A wait for a mark that an earlier task of
- * the template sets is a number within the pass; a wait for one of an earlier pass is looked up once for each order, by
- * going through it as its devices will. */
+/* Makes steps of tasks: what streams need of a task lies together, stream by stream, and waits for marks become numbers
+ * of events. A pass makes the same events each time, numbered from its base on. A wait for a mark that an earlier task
+ * of the template sets is a number within the pass; a wait for one of an earlier pass is looked up once for each order,
+ * by going through it as its devices will. */
 #include "core/stop.h"
 #include "core/vector.h"
 #include "sim/engine/inner.h"

@@ -1,15 +1,16 @@
 /* The engine of the simulator: devices with streams that do tasks, meet in collectives, send messages, share links and
  * hold memory. It knows nothing of models or plans; sim/play turns a plan into an engine_system.
  *
- * A device goes through an order of passes. A pass is a template, a list of tasks, for a micro-batch (or for two of them,
- * where two passes overlap). Templates and orders are shared by all devices that are alike, so that a system of many
- * devices is small.
+ * A device goes through an order of passes. A pass is a template, a list of tasks, for a micro-batch (or for two of
+ * them, where two passes overlap). Templates and orders are shared by all devices that are alike, so that a system of
+ * many devices is small.
  *
- * Each task belongs to a stream. A stream does its tasks one after the other, in the order of passes and, within a pass,
- * of the template; streams of a device know each other only through marks, as CUDA streams do through events. A task
+ * Each task belongs to a stream. A stream does its tasks one after the other, in the order of passes and, within a
+ * pass, of the template; streams of a device know each other only through marks, as CUDA streams do through events. A
+ * task
  *
- *   1. begins when its stream is free, all marks in `waits` are set, and its message has come (`receive`). To wait for a
- *      mark is to wait for the latest task before this one in the order of passes and tasks that sets it; if there is
+ *   1. begins when its stream is free, all marks in `waits` are set, and its message has come (`receive`). To wait for
+ *      a mark is to wait for the latest task before this one in the order of passes and tasks that sets it; if there is
  *      none, there is nothing to wait for.
  *   2. with `group`: waits until all members of the group are there, then begins for all of them at once. The k-th task
  *      of each member with this group is the same collective; should its members disagree, the most seconds count. One
@@ -19,9 +20,10 @@
  *      flows share a link. Alone, it takes exactly `seconds`.
  *   4. when it ends: sets `mark`, and sends a message (`send`) that comes `delay` seconds later.
  *
- * Flows share links by max-min fairness: all rates grow alike until a flow has its own `rate`, or a link is full; a flow
- * at rate r takes r * weight / ENGINE_WEIGHT of a link's capacity. Two transfers that never meet on a link should not be
- * flows: plain tasks are faster. A link that one flow cannot fill, and that no other uses, need not be in a route.
+ * Flows share links by max-min fairness: all rates grow alike until a flow has its own `rate`, or a link is full; a
+ * flow at rate r takes r * weight / ENGINE_WEIGHT of a link's capacity. Two transfers that never meet on a link should
+ * not be flows: plain tasks are faster. A link that one flow cannot fill, and that no other uses, need not be in a
+ * route.
  *
  * Kernels beside collectives: a task on another stream with `share` (of the multiprocessors) slows the plain tasks of
  * stream 0 while it runs: these progress at 1 minus the sum of the shares of the running ones, and at least at 1/64.
@@ -29,8 +31,8 @@
  *
  * Typical uses:
  *   - Pass with a send that only delays: one task, `receive` from the stage before, `send` with `delay`.
- *   - Sending blocks the compute stream (Megatron's default): a task on stream 0 with seconds and `send`, `send_at_begin`,
- *     and at the other end a task on stream 0 with seconds and `receive`.
+ *   - Sending blocks the compute stream (Megatron's default): a task on stream 0 with seconds and `send`,
+ *     `send_at_begin`, and at the other end a task on stream 0 with seconds and `receive`.
  *   - Sending overlaps: the compute task sets a mark, a task on STREAM_SEND waits for it, takes its seconds, and sends.
  *     A pair that waits for each other (rendezvous) is a group of two.
  *   - FSDP: the gather of layer k on STREAM_COLLECTIVE waits for the mark of the compute task of layer k - depth, and
@@ -203,8 +205,8 @@ bool engine_run(const struct engine_system *system, const struct timeline_sink *
                 struct engine_result *result, struct error *err);
 void engine_result_release(struct engine_result *result);
 
-/* Returns the factor of a task: log-normal with mean 1. `pass` is its place in the device's order, `task` its place in the
- * template. */
+/* Returns the factor of a task: log-normal with mean 1. `pass` is its place in the device's order, `task` its place in
+ * the template. */
 double engine_jitter(uint64_t seed, uint64_t key, size_t pass, int task, double deviation);
 
 #endif

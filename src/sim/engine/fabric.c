@@ -1,5 +1,6 @@
-/* Links lie in tiers: ports of devices, cards, and one tier for each level of switches. Each thing of a tier has two links,
- * out and in. A route is added up in a table of the weights of all links, and only those that it touched are looked at. */
+/* Links lie in tiers: ports of devices, cards, and one tier for each level of switches. Each thing of a tier has two
+ * links, out and in. A route is added up in a table of the weights of all links, and only those that it touched are
+ * looked at. */
 #include "sim/engine/fabric.h"
 
 #include <math.h>
@@ -214,8 +215,8 @@ static void use(struct draft *draft, int tier, int number, bool in, double weigh
     draft->fabric->weights[link] += weight;
 }
 
-/* Lowers what does not fit, and ends the draft. A transfer over no link gets a route over one that it hardly uses, since
- * routes are not empty. */
+/* Lowers what does not fit, and ends the draft. A transfer over no link gets a route over one that it hardly uses,
+ * since routes are not empty. */
 static bool finish(struct draft *draft, double rate, struct arena *arena, struct engine_route *route)
 {
     struct fabric *fabric = draft->fabric;

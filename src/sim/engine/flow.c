@@ -1,10 +1,10 @@
 /* Flows that share links: max-min fairness by progressive filling (Bertsekas, Gallager: Data Networks, 6.5.2).
  *
- * When flows begin or end, their links are dirty. Before time passes, the flows and links that can be reached from dirty
- * links get new rates; no other flow's rate can change. All rates grow alike. At the level at which the first link is
- * full, its flows stop growing; at the level of a flow's own rate, that flow does. A round gives all flows of one level
- * their rate, and takes the level times the integer sum of their weights from each link. The levels, and so all bits, are
- * functions of the set of flows, and n flows of weight w are one flow of weight n w.
+ * When flows begin or end, their links are dirty. Before time passes, the flows and links that can be reached from
+ * dirty links get new rates; no other flow's rate can change. All rates grow alike. At the level at which the first
+ * link is full, its flows stop growing; at the level of a flow's own rate, that flow does. A round gives all flows of
+ * one level their rate, and takes the level times the integer sum of their weights from each link. The levels, and so
+ * all bits, are functions of the set of flows, and n flows of weight w are one flow of weight n w.
  *
  * A flow whose rate changes notes the seconds that are left; one that was never slowed ends exactly `seconds` after its
  * beginning. */
@@ -148,8 +148,8 @@ static void join_links(struct engine *engine, uint32_t number)
     }
 }
 
-/* Links on which all other flows have their own rates stay clean, since nobody can become faster, unless they were full or what
- * they carry is told. */
+/* Links on which all other flows have their own rates stay clean, since nobody can become faster, unless they were full
+ * or what they carry is told. */
 static void leave_links(struct engine *engine, const struct flow *flow)
 {
     struct network *network = &engine->network;

@@ -1,15 +1,16 @@
 /* The engine's state, shared by its files: compile.c makes steps of tasks, stream.c does them and lets streams meet,
  * flow.c shares links, slow.c slows kernels, run.c follows memory.
  *
- * Without flows and slowed kernels all times are longest paths: a stream runs ahead until it needs a mark, a message or a
- * meeting that is not there; it is parked, and whoever makes the missing thing makes it runnable. No order of evaluation
- * gives other times, and none is stuck where the real devices are not, because each stream is an actor of its own.
+ * Without flows and slowed kernels all times are longest paths: a stream runs ahead until it needs a mark, a message or
+ * a meeting that is not there; it is parked, and whoever makes the missing thing makes it runnable. No order of
+ * evaluation gives other times, and none is stuck where the real devices are not, because each stream is an actor of
+ * its own.
  *
- * Things whose end depends on what else happens at that time have timers: flows, kernels beside collectives that may yet
- * begin, and streams that are too far ahead of others of their device (so that only what really is in flight is
- * stored). When nothing is runnable, the earliest timer fires. Whatever it releases happens at or after its time, so that
- * no earlier timer can come. All timers of one moment fire before flows get new rates: rates then depend only on the set
- * of flows, not on the order in which they came, and a compressed system has the bits of the whole one. */
+ * Things whose end depends on what else happens at that time have timers: flows, kernels beside collectives that may
+ * yet begin, and streams that are too far ahead of others of their device (so that only what really is in flight is
+ * stored). When nothing is runnable, the earliest timer fires. Whatever it releases happens at or after its time, so
+ * that no earlier timer can come. All timers of one moment fire before flows get new rates: rates then depend only on
+ * the set of flows, not on the order in which they came, and a compressed system has the bits of the whole one. */
 #ifndef REHEARSE_SIM_ENGINE_INNER_H
 #define REHEARSE_SIM_ENGINE_INNER_H
 

@@ -158,8 +158,8 @@ static void engine_unreceived(struct engine *engine)
 }
 
 /* Memory of a device over time. At a moment, all that is freed is freed before anything is taken, so that memory is a
- * function of time, whatever the order in which changes become known; its peak is that of the moments' ends. The changes
- * of one stream come in order. Those of several are kept until none of the streams can make an earlier one. */
+ * function of time, whatever the order in which changes become known; its peak is that of the moments' ends. The
+ * changes of one stream come in order. Those of several are kept until none of the streams can make an earlier one. */
 
 static const char *const names[MEMORY_KINDS] = {"parameters", "gradients", "optimizer state", "activations",
                                                 "working memory"};
@@ -441,7 +441,7 @@ static void fire(struct engine *engine, uint32_t timer)
         engine_meeting_ends(engine, timer - actors, end);
 }
 
-static bool run(struct engine *engine)
+static bool play_events(struct engine *engine)
 {
     for (size_t step = 0; !engine->failed; step++) {
         while (engine->work_count > 0 && !engine->failed) {
@@ -519,7 +519,7 @@ bool engine_run(const struct engine_system *system, const struct timeline_sink *
     if (!check_sizes(system, err) || !check_links(system, err))
         return false;
     struct engine engine = {.system = system, .sink = sink, .result = result, .err = err};
-    bool played = engine_compile(system, &engine.compiled, err) && prepare(&engine) && run(&engine) &&
+    bool played = engine_compile(system, &engine.compiled, err) && prepare(&engine) && play_events(&engine) &&
                   conclude(&engine);
     release(&engine);
     return played;

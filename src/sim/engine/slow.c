@@ -1,9 +1,10 @@
 /* Kernels that run beside collectives.
  *
- * A kernel's end is a function of its beginning, its seconds and the tasks with shares that run before that end, however
- * and whenever these became known: it is computed anew, from its beginning, whenever another one becomes known. A kernel
- * ends for certain if no stream with shares can begin another task before; mostly such a stream waits for a mark that
- * stream 0 has yet to set. Otherwise the end is a timer: when it fires, nothing can happen before it any more. */
+ * A kernel's end is a function of its beginning, its seconds and the tasks with shares that run before that end,
+ * however and whenever these became known: it is computed anew, from its beginning, whenever another one becomes known.
+ * A kernel ends for certain if no stream with shares can begin another task before; mostly such a stream waits for a
+ * mark that stream 0 has yet to set. Otherwise the end is a timer: when it fires, nothing can happen before it any
+ * more. */
 #include "core/vector.h"
 #include "sim/engine/inner.h"
 

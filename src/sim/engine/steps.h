@@ -1,12 +1,12 @@
-/* Tasks of a system as steps: what streams need of a task lies together, stream by stream, and waits for marks are numbers of
- * events. The engine and those who do the tasks for real (run/player.h) go through the same steps. */
+/* Tasks of a system as steps: what streams need of a task lies together, stream by stream, and waits for marks are
+ * numbers of events. The engine and those who do the tasks for real (run/player.h) go through the same steps. */
 #ifndef REHEARSE_SIM_ENGINE_STEPS_H
 #define REHEARSE_SIM_ENGINE_STEPS_H
 
 #include "sim/engine/engine.h"
 
-/* How a wait is stored: the number of the event within its pass, or that of an entry of `earlier`, which holds the event's
- * number in the order. The lowest bit says that stream 0 sets the mark. */
+/* How a wait is stored: the number of the event within its pass, or that of an entry of `earlier`, which holds the
+ * event's number in the order. The lowest bit says that stream 0 sets the mark. */
 #define WAIT_BY_KERNEL UINT32_C(1)
 #define WAIT_EARLIER   UINT32_C(0x80000000)
 #define WAIT_NOTHING   UINT32_MAX
@@ -83,8 +83,8 @@ struct compiled {
     int order_count;
 };
 
-/* Makes the steps of a system, which must stay as long; the caller ends them with engine_compiled_release. On failure there is
- * nothing to end. */
+/* Makes the steps of a system, which must stay as long; the caller ends them with engine_compiled_release. On failure
+ * there is nothing to end. */
 bool engine_compile(const struct engine_system *system, struct compiled *compiled, struct error *err);
 void engine_compiled_release(struct compiled *compiled);
 

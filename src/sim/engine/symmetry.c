@@ -1,16 +1,16 @@
-/* Refinement of colours (as in Paige, Tarjan: Three partition refinement algorithms, SIAM J. Comput. 1987, in rounds over all
- * nodes rather than with a queue: colours spread along a pipeline in as many rounds as it has stages).
+/* Refinement of colours (as in Paige, Tarjan: Three partition refinement algorithms, SIAM J. Comput. 1987, in rounds
+ * over all nodes rather than with a queue: colours spread along a pipeline in as many rounds as it has stages).
  *
  * Nodes are devices, channels, groups and links. A round gives each node a signature of its colour and those of its
- * neighbours, and equal signatures a new colour: first channels, groups and links, then devices. It is the last one when
- * the first three have no more colours than before. A device sees its channels, groups and routes in order; the others see
- * a set of devices, each with the number under which it knows the node, added up. Signatures are hashes of 64 bits: for a
- * million nodes, two different ones are taken for equal once in 10^7 systems.
+ * neighbours, and equal signatures a new colour: first channels, groups and links, then devices. It is the last one
+ * when the first three have no more colours than before. A device sees its channels, groups and routes in order; the
+ * others see a set of devices, each with the number under which it knows the node, added up. Signatures are hashes of
+ * 64 bits: for a million nodes, two different ones are taken for equal once in 10^7 systems.
  *
- * The result is an equitable partition. Each class of devices comes to a class of groups once for each number under which
- * it knows it, sends one message over a channel for each number, and a link of a class carries the same flows as each
- * other one of it: the weight of a class of flows on its one link is the sum over all flows of the class that cross that
- * link. The rounds of flow.c take integer sums of such weights, so that levels are the same bits. */
+ * The result is an equitable partition. Each class of devices comes to a class of groups once for each number under
+ * which it knows it, sends one message over a channel for each number, and a link of a class carries the same flows as
+ * each other one of it: the weight of a class of flows on its one link is the sum over all flows of the class that
+ * cross that link. The rounds of flow.c take integer sums of such weights, so that levels are the same bits. */
 #include "sim/engine/symmetry.h"
 
 #include "core/hash.h"
@@ -151,8 +151,8 @@ static bool check(const struct refinement *refinement)
 
 /* ---- colours ---- */
 
-/* Gives equal signatures (in `sum`) one colour, in the order of nodes. Neighbours in that order often have the signatures of
- * some that were met just before. */
+/* Gives equal signatures (in `sum`) one colour, in the order of nodes. Neighbours in that order often have the
+ * signatures of some that were met just before. */
 static bool recolor(struct refinement *refinement, enum node node)
 {
     struct {

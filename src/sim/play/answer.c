@@ -1,10 +1,12 @@
-/* What a play adds up to: rates, the formula beside it, the reasons for a difference, and what more of each resource gives.
+/* What a play adds up to: rates, the formula beside it, the reasons for a difference, and what more of each resource
+ * gives.
  *
- * The reasons. The plan is played again with one thing left out (messages, the exchange of gradients, pairs that hide); that
- * shows its seconds in the simulation. The formula's seconds of the same thing are a part of the plan by name. What remains is
- * that of filling and draining. HPGO's rules (docs/dapple.md) have two terms that are no schedule's, and which are known from the
- * plan alone: a start-up in which each stage has one device of a replica, and a pivot that is a link. All things together
- * are the whole difference, by construction; the one with the most seconds in its direction is the first reason. */
+ * The reasons. The plan is played again with one thing left out (messages, the exchange of gradients, pairs that hide);
+ * that shows its seconds in the simulation. The formula's seconds of the same thing are a part of the plan by name.
+ * What remains is that of filling and draining. HPGO's rules (docs/dapple.md) have two terms that are no schedule's,
+ * and which are known from the plan alone: a start-up in which each stage has one device of a replica, and a pivot that
+ * is a link. All things together are the whole difference, by construction; the one with the most seconds in its
+ * direction is the first reason. */
 #include "devices/tables.h"
 #include "plan/parts.h"
 #include "plan/split/plan.h"
@@ -16,11 +18,12 @@
 
 /* Iterations with the work of hosts, in the steady state.
  *
- * Runs of some iterations are played, and times come from differences: the second of two iterations is one of the steady
- * state. Of saves, a cycle is N iterations. If a save is over after W < N iterations, those are played, and the others are
- * undisturbed. If not, several cycles are played, and the second half counts: the first save waits for none. Where that would be
- * too many iterations, a part of the bytes is written in the iterations that can be played, and half of that part in a second
- * run; each further byte takes what the last ones took (`is_long`). Then a cycle is no shorter than the storage is busy. */
+ * Runs of some iterations are played, and times come from differences: the second of two iterations is one of the
+ * steady state. Of saves, a cycle is N iterations. If a save is over after W < N iterations, those are played, and the
+ * others are undisturbed. If not, several cycles are played, and the second half counts: the first save waits for none.
+ * Where that would be too many iterations, a part of the bytes is written in the iterations that can be played, and
+ * half of that part in a second run; each further byte takes what the last ones took (`is_long`). Then a cycle is no
+ * shorter than the storage is busy. */
 
 #define MAX_ITERATIONS 64
 #define MIN_ITERATIONS 8
@@ -222,8 +225,8 @@ static bool play_all(struct cycle *cycle, struct error *err)
     return run(cycle, host, cycle->last, err);
 }
 
-/* Plays the plan with the work of its hosts, and fills in the result as play_layers does: an iteration is the mean over all
- * iterations from one save to the next. */
+/* Plays the plan with the work of its hosts, and fills in the result as play_layers does: an iteration is the mean over
+ * all iterations from one save to the next. */
 static bool host_play(struct play_model *model, bool keep, struct sim_result *result, struct error *err)
 {
     struct cycle cycle = {.model = model, .keep = keep, .last = result, .part = 1.0};

@@ -1,5 +1,5 @@
-/* The links of hosts and of the storage, and the transfers that share them (host.h). They are numbered after those of the
- * cluster (wires.h). Private to sim/play. */
+/* The links of hosts and of the storage, and the transfers that share them (host.h). They are numbered after those of
+ * the cluster (wires.h). Private to sim/play. */
 #ifndef REHEARSE_SIM_PLAY_HOST_LINKS_H
 #define REHEARSE_SIM_PLAY_HOST_LINKS_H
 

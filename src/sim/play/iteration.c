@@ -1,5 +1,5 @@
-/* The order of a device: the passes of an iteration, what follows them, and further iterations with the work of hosts between
- * them (host.h). */
+/* The order of a device: the passes of an iteration, what follows them, and further iterations with the work of hosts
+ * between them (host.h). */
 #include "sim/play/host.h"
 #include "sim/play/writer.h"
 
@@ -85,8 +85,8 @@ static void host_add_routes(const struct play_model *model, struct layer_device 
         device->leads_to[device->route_count++] = -1;
 }
 
-/* Make the templates before the passes of an iteration, and of a save after an iteration. `later`: not the first iteration;
- * `loads`: samples for the next one. *made is -1 if nothing is to be done. False, or -1: out of memory. */
+/* Make the templates before the passes of an iteration, and of a save after an iteration. `later`: not the first
+ * iteration; `loads`: samples for the next one. *made is -1 if nothing is to be done. False, or -1: out of memory. */
 static bool host_write_begin(struct template_writer *to, int d, bool later, bool loads, int *made)
 {
     const struct play_model *model = to->model;
@@ -232,7 +232,8 @@ struct frame {
 /* Templates of a device that were made. */
 struct known_templates {
     int *
-        passes; /* [stage][variant]: plus 1; 0: none. The last variant says whether the stage's last pass has been met */
+        /* [stage][variant]: plus 1; 0: none. The last variant says whether the stage's last pass has been met */
+        passes;
     size_t *first;   /* of each stage: its first forward pass on its device */
     uint64_t *pairs; /* of this device */
     int *pair_templates;
@@ -301,8 +302,8 @@ static int find_pair(struct template_writer *to, const struct pass_shape shapes[
     return made;
 }
 
-/* Fills in the passes of one iteration, from the end: the first one met is the last of its stage. Returns how many they are, of which
- * two of a pair are one; 0: out of memory. */
+/* Fills in the passes of one iteration, from the end: the first one met is the last of its stage. Returns how many they
+ * are, of which two of a pair are one; 0: out of memory. */
 static size_t write_passes(struct template_writer *to, int d, struct known_templates *known,
                            struct engine_pass *passes)
 {

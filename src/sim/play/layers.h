@@ -69,8 +69,8 @@ struct layer_load {
 void layer_load_add(struct layer_load *load, const struct play_model *model,
                     const struct plan_transfer *transfer, double weight);
 
-/* Adds the transfers of a pipeline's stage of a purpose and time, with what the plan shows of them, or with what it hides.
- * Gathers: 1, only all-gathers; 0, all but these; -1: all. */
+/* Adds the transfers of a pipeline's stage of a purpose and time, with what the plan shows of them, or with what it
+ * hides. Gathers: 1, only all-gathers; 0, all but these; -1: all. */
 void layer_load_stage(struct layer_load *load, const struct play_model *model, int p, int stage,
                       enum plan_purpose purpose, enum plan_when when, int gathers, bool shown);
 
@@ -80,8 +80,8 @@ int layer_blocks(int a, int b);
 /* Makes templates and orders; the caller releases the arena, also after a failure. */
 bool layer_orders_make(struct layer_orders *orders, const struct play_model *model, struct error *err);
 
-/* Plays the plan by layers: fills in all of the result that play_passes does. Of several iterations (model->host), `seconds` and
- * causes are those of all together, and `makespan` goes to the end of the last task, also of a host's. */
+/* Plays the plan by layers: fills in all of the result that play_passes does. Of several iterations (model->host),
+ * `seconds` and causes are those of all together, and `makespan` goes to the end of the last task, also of a host's. */
 bool play_layers(const struct play_model *model, bool keep, struct sim_result *result, struct error *err);
 
 #endif

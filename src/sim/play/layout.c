@@ -114,8 +114,8 @@ static int shard_ranks(const struct plan_stage *stage, int64_t all)
     return 0;
 }
 
-/* Returns the first device that has shards of the same copy as a device, or (`copies`) the same shards. Ranks that split data are
- * numbered copy by copy; those of one copy of the shards follow each other. */
+/* Returns the first device that has shards of the same copy as a device, or (`copies`) the same shards. Ranks that
+ * split data are numbered copy by copy; those of one copy of the shards follow each other. */
 static struct layout_place first_with_shards(struct layout_place at, int width,
                                              const struct plan_stage *stage, bool copies, int all_copies)
 {

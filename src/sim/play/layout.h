@@ -1,9 +1,10 @@
-/* The devices of a plan one by one: their places in pipelines, their groups, and who sends to whom. Private to sim/play.
+/* The devices of a plan one by one: their places in pipelines, their groups, and who sends to whom. Private to
+ * sim/play.
  *
- * A copy of a pipeline has some devices at each place. Where two places have as many, a message goes from each device to the one
- * with the same number. Else both places fall into equal blocks, as many as both widths allow (their greatest common divisor), and
- * each device of a block sends a part to each device of the other place's block, which waits for all of them: DAPPLE splits and
- * joins micro-batches between stages with other numbers of copies. */
+ * A copy of a pipeline has some devices at each place. Where two places have as many, a message goes from each device
+ * to the one with the same number. Else both places fall into equal blocks, as many as both widths allow (their
+ * greatest common divisor), and each device of a block sends a part to each device of the other place's block, which
+ * waits for all of them: DAPPLE splits and joins micro-batches between stages with other numbers of copies. */
 #ifndef REHEARSE_SIM_PLAY_LAYOUT_H
 #define REHEARSE_SIM_PLAY_LAYOUT_H
 
@@ -40,8 +41,8 @@ int layout_group_first(const struct layout *layout, int device, int group);
 typedef void layout_seat(void *context, int device, int node, int index);
 void layout_visit_seats(const struct layout *layout, int p, int place, layout_seat *seat, void *context);
 
-/* Devices of another place that a device sends to, or receives from: `count` in a row from `first` on. `own` is the device's
- * number in its block. */
+/* Devices of another place that a device sends to, or receives from: `count` in a row from `first` on. `own` is the
+ * device's number in its block. */
 struct layout_block {
     int first, count, own;
 };

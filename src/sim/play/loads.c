@@ -1,6 +1,6 @@
-/* Transfers as flows. A flow's rate is that of its transfer when it is alone, by cost/collective.h: the bytes that a device sends
- * over the seconds in which bytes go. The other seconds are latency, which no link changes: that of the steps of a ring or a
- * tree, whichever has fewer; and more where the rate would be above that of the link. */
+/* Transfers as flows. A flow's rate is that of its transfer when it is alone, by cost/collective.h: the bytes that a
+ * device sends over the seconds in which bytes go. The other seconds are latency, which no link changes: that of the
+ * steps of a ring or a tree, whichever has fewer; and more where the rate would be above that of the link. */
 #include "sim/play/layers.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ static double sent_by(const struct plan_transfer *transfer)
     return transfer->kind == COLLECTIVE_SEND ? transfer->bytes : rounds * (n - 1.0) / n * transfer->bytes;
 }
 
-/* Returns the highest rate of a device's flow: those of a node together use all its cards for a ring, and each its own one for
- * what it sends itself. */
+/* Returns the highest rate of a device's flow: those of a node together use all its cards for a ring, and each its own
+ * one for what it sends itself. */
 static double limit_of(const struct play_model *model, const struct plan_transfer *transfer)
 {
     double limit =

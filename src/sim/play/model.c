@@ -1,8 +1,9 @@
 /* From a plan to numbers that can be played.
  *
  * A plan lists the stages of a micro-batch's way (which are on the same device: plan_next_chunk). A schedule
- * with the same stages on the same devices takes their numbers as they are. Any other schedule (another number of chunks,
- * another placement, two chains) gets the work of each device in equal parts: the planner would have cut the layers so. */
+ * with the same stages on the same devices takes their numbers as they are. Any other schedule (another number of
+ * chunks, another placement, two chains) gets the work of each device in equal parts: the planner would have cut the
+ * layers so. */
 #include "sim/play/model.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* A plan as numbers to play: pipelines with an order of passes, and the costs of each stage in it. Private to sim/play. */
+/* A plan as numbers to play: pipelines with an order of passes, and the costs of each stage in it. Private to
+ * sim/play. */
 #ifndef REHEARSE_SIM_PLAY_MODEL_H
 #define REHEARSE_SIM_PLAY_MODEL_H
 
@@ -88,8 +89,8 @@ struct play_model {
     struct play_pipeline *pipelines;
 };
 
-/* Prices a training job whose model and devices are built in, in place. Other plans are left as they are: their checks name
- * what is missing. */
+/* Prices a training job whose model and devices are built in, in place. Other plans are left as they are: their checks
+ * name what is missing. */
 bool play_price(struct plan *plan, struct error *err);
 
 /* Makes the numbers; the caller ends them with play_model_release, also after a failure. */
@@ -109,7 +110,8 @@ double play_hidden_share(const struct play_stage *stage, const struct pass_cost 
 /* Returns the seconds that a pair of passes, of which `pass` is the first, takes less than both alone. */
 double play_hidden_seconds(const struct play_pipeline *pipeline, const struct pass *pass);
 
-/* Returns the next stage of the plan, after `stage`, that a stage of the schedule has a share of; stage_count or more: none. */
+/* Returns the next stage of the plan, after `stage`, that a stage of the schedule has a share of; stage_count or more:
+ * none. */
 static inline int play_next_stage(const struct plan *plan, const struct plan_pipeline *from,
                                   const struct play_stage *own, int stage)
 {

@@ -5,9 +5,9 @@
  *   exchanged_d      ready_d + exposed exchange of gradients
  *
  *   with a barrier    max exchanged + max optimizer + other
- *   without           max over d of (exchanged_d + optimizer_d - begin_d) + other: each device begins its next iteration when
- *                     it is done. Shifting all passes by that time keeps every dependency, so it is a period; no device
- *                     can do with less.
+ *   without           max over d of (exchanged_d + optimizer_d - begin_d) + other: each device begins its next
+ *                     iteration when it is done. Shifting all passes by that time keeps every dependency, so it is a
+ *                     period; no device can do with less.
  *   without flush     the schedule's own steady state (schedule_period), exchange and optimizer: iterations overlap
  *
  * Copies of a pipeline are alike and end together: one of them is played. */

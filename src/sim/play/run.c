@@ -255,8 +255,9 @@ void path_end(struct sim_result *result, const struct plan *plan)
         qsort(result->steps, (size_t)result->step_count, sizeof *result->steps, compare_steps);
 }
 
-/* The caller ends the keeper with path_keeper_release, also after a failure. Tasks are of devices 0 to devices - 1; if they are
- * many, as where all devices are played one by one (`all`), at most half a GiB of them is kept, else at most 32 MiB. */
+/* The caller ends the keeper with path_keeper_release, also after a failure. Tasks are of devices 0 to devices - 1; if
+ * they are many, as where all devices are played one by one (`all`), at most half a GiB of them is kept, else at most
+ * 32 MiB. */
 static bool path_keeper_open(struct path_keeper *keeper, int64_t devices, bool all,
                              const struct timeline_sink *next, struct error *err)
 {
@@ -368,7 +369,8 @@ static int link_of(const struct play_model *model, const struct sim_step *step, 
     return -1;
 }
 
-/* Adds the path to the result; first[p] is the first device of pipeline p (NULL: they are numbered by place). Adds nothing if tasks were lost. */
+/* Adds the path to the result; first[p] is the first device of pipeline p (NULL: they are numbered by place). Adds
+ * nothing if tasks were lost. */
 static bool path_keeper_walk(const struct path_keeper *keeper, const struct play_model *model,
                              const int *first, struct sim_result *result, struct error *err)
 {

@@ -6,7 +6,8 @@
 
 /* ---- messages ---- */
 
-/* Numbers the channels of what a device sends by its own ports, in the order of devices. Returns their number; -1: too many. */
+/* Numbers the channels of what a device sends by its own ports, in the order of devices. Returns their number; -1: too
+ * many. */
 static int number_channels(const struct play_system *system, int *first)
 {
     int64_t count = 0;
@@ -19,7 +20,8 @@ static int number_channels(const struct play_system *system, int *first)
     return (int)count;
 }
 
-/* Sets the ports of all devices: what one sends by a port, its peer receives by the port that has the sender's place in its block. */
+/* Sets the ports of all devices: what one sends by a port, its peer receives by the port that has the sender's place in
+ * its block. */
 static void connect(const struct play_system *system, const int *first, int *const *ports)
 {
     const struct layout *layout = &system->layout;

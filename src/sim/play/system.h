@@ -1,9 +1,9 @@
 /* Plans by layers as systems of the engine. Private to sim/play.
  *
  * The whole system has all devices of the plan (layout.h), with the links of its cluster (wires.h). Devices that cannot
- * differ are found in it by refinement (sim/engine/symmetry.h), and one of each kind is played, unless all are asked for. Where
- * nothing tells the devices of a place apart, there is one of each place, and these are numbered by their places; else devices
- * have their numbers in the plan: by pipeline, copy, place and index. */
+ * differ are found in it by refinement (sim/engine/symmetry.h), and one of each kind is played, unless all are asked
+ * for. Where nothing tells the devices of a place apart, there is one of each place, and these are numbered by their
+ * places; else devices have their numbers in the plan: by pipeline, copy, place and index. */
 #ifndef REHEARSE_SIM_PLAY_SYSTEM_H
 #define REHEARSE_SIM_PLAY_SYSTEM_H
 

@@ -43,7 +43,7 @@ static bool seat_all(struct made_tasks *made, struct error *err)
     return true;
 }
 
-static bool make(struct made_tasks *made, struct plan *plan, int iterations, struct error *err)
+static bool make_tasks(struct made_tasks *made, struct plan *plan, int iterations, struct error *err)
 {
     made->options.level = SIM_LAYERS;
     made->options.no_symmetry = true;
@@ -74,7 +74,7 @@ struct sim_tasks *sim_tasks_make(struct plan *plan, const struct sim_options *op
         return NULL;
     }
     made->options = *options;
-    if (make(made, plan, iterations, err))
+    if (make_tasks(made, plan, iterations, err))
         return &made->shown;
     sim_tasks_free(&made->shown);
     return NULL;

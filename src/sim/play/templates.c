@@ -3,18 +3,18 @@
  * A pass of a stage with L layers does, for each of them: kernels, then the collectives of tensor, context and expert
  * parallelism, each on the stream of kernels for the share of its seconds that the plan does not hide.
  *
- * Sharded parameters (ZeRO-3, FSDP) of a layer are gathered before it on a stream of their own, `prefetch` layers ahead, and their
- * gradients are scattered after it on another one. Nothing of that is hidden by decree: kernels wait for a gather that is late, the
- * optimizer for the last scatter, and kernels beside either lose a share of its seconds. Parameters are freed after each pass, after
- * the backward pass, or at the iteration's end; then they are gathered in the first forward pass only, and gradients are
- * scattered in the last backward pass.
+ * Sharded parameters (ZeRO-3, FSDP) of a layer are gathered before it on a stream of their own, `prefetch` layers
+ * ahead, and their gradients are scattered after it on another one. Nothing of that is hidden by decree: kernels wait
+ * for a gather that is late, the optimizer for the last scatter, and kernels beside either lose a share of its seconds.
+ * Parameters are freed after each pass, after the backward pass, or at the iteration's end; then they are gathered in
+ * the first forward pass only, and gradients are scattered in the last backward pass.
  *
- * In the last backward pass of a stage, the hidden share of the exchange of gradients follows each layer; the rest comes
- * after all passes. Messages follow the rules of schedule/timing.h: a blocking one occupies the device from the end of the
- * pass before it, beside the one that is sent then if the library fuses them.
+ * In the last backward pass of a stage, the hidden share of the exchange of gradients follows each layer; the rest
+ * comes after all passes. Messages follow the rules of schedule/timing.h: a blocking one occupies the device from the
+ * end of the pass before it, beside the one that is sent then if the library fuses them.
  *
- * Layers are numbered from the end of a pass, so that the last one always sets the same mark, 0. The gather of layer j waits
- * for the kernels of layer j + prefetch + 1; of the pass before, where this one has not as many. */
+ * Layers are numbered from the end of a pass, so that the last one always sets the same mark, 0. The gather of layer j
+ * waits for the kernels of layer j + prefetch + 1; of the pass before, where this one has not as many. */
 #include "sim/play/layers.h"
 #include "sim/play/writer.h"
 
@@ -43,7 +43,8 @@ void writer_wait(struct engine_task *task, int mark)
         }
 }
 
-/* Makes a task a flow like the load, at the rate that it has when it is alone; nothing if a part of the load is unknown. */
+/* Makes a task a flow like the load, at the rate that it has when it is alone; nothing if a part of the load is
+ * unknown. */
 static void layer_let_flow(const struct layer_load *load, struct engine_task *task)
 {
     double moving = load->seconds - load->latency;
@@ -114,7 +115,8 @@ static struct engine_task *writer_moved(struct template_writer *to, bool back, i
     return last;
 }
 
-/* Returns the seconds of a stage's collectives of shards of a kind in all its layers, whatever the plan's formula hides. */
+/* Returns the seconds of a stage's collectives of shards of a kind in all its layers, whatever the plan's formula
+ * hides. */
 static double add_shards(const struct template_writer *to, struct layer_load *load, enum plan_when when,
                          enum collective_kind kind)
 {
@@ -144,9 +146,9 @@ static bool scatters(const struct template_writer *to, const struct pass_shape *
     return to->model->shards.reshard != SIM_RESHARD_ITERATION || shape->last;
 }
 
-/* Add the parts of layer `from_end` of `layers`, counted from the end of a pass of to->stage: the gather of its shards, with
- * marks from `base` on (NULL: none); the activations that its kernels keep or free (false: out of memory); the collectives that
- * its kernels wait for, of which the last task is returned; and the exchange of its gradients. */
+/* Add the parts of layer `from_end` of `layers`, counted from the end of a pass of to->stage: the gather of its shards,
+ * with marks from `base` on (NULL: none); the activations that its kernels keep or free (false: out of memory); the
+ * collectives that its kernels wait for, of which the last task is returned; and the exchange of its gradients. */
 static struct engine_task *writer_gather(struct template_writer *to, const struct pass_shape *shape,
                                          int layers, int from_end, int base)
 {
@@ -266,8 +268,8 @@ static const struct layer_ports *ports_of(const struct template_writer *to)
     return &to->orders->ports[to->orders->first_stage[to->p] + to->stage];
 }
 
-/* Adds the message that a pass waits for, if it takes the device's time. Returns the mark that it sets; 0: none. Of parts from
- * several devices, the last one stands for all. */
+/* Adds the message that a pass waits for, if it takes the device's time. Returns the mark that it sets; 0: none. Of
+ * parts from several devices, the last one stands for all. */
 static int writer_receive(struct template_writer *to, const struct pass_shape *shape)
 {
     bool forward = shape->kind == PASS_FORWARD;
@@ -289,7 +291,8 @@ static int writer_receive(struct template_writer *to, const struct pass_shape *s
     return MARK_RECEIVED;
 }
 
-/* Adds what a pass waits for where messages take no time of the device: all parts but the last. Returns the port of that. */
+/* Adds what a pass waits for where messages take no time of the device: all parts but the last. Returns the port of
+ * that. */
 static int writer_parts(struct template_writer *to, const struct pass_shape *shape)
 {
     bool forward = shape->kind == PASS_FORWARD;
@@ -302,7 +305,8 @@ static int writer_parts(struct template_writer *to, const struct pass_shape *sha
     return ports->first[kind] + ports->count[kind] - 1;
 }
 
-/* Returns the bytes of a message where the plan has no transfers: what the stage before the cut sends to the next one. */
+/* Returns the bytes of a message where the plan has no transfers: what the stage before the cut sends to the next
+ * one. */
 static double sent_bytes(const struct template_writer *to, bool back)
 {
     const struct play_pipeline *pipeline = to->pipeline;
@@ -312,8 +316,8 @@ static double sent_bytes(const struct template_writer *to, bool back)
     return from && from->bytes.sent > 0.0 ? from->bytes.sent / from->degrees.data : 0.0;
 }
 
-/* The first transfer of that kind in the stage, or else in the pipeline, says how fast messages are. Devices that split a
- * micro-batch send a part each. */
+/* The first transfer of that kind in the stage, or else in the pipeline, says how fast messages are. Devices that split
+ * a micro-batch send a part each. */
 static void let_message_flow(const struct template_writer *to, bool back, int route, struct engine_task *task)
 {
     struct layer_load load = {.seconds = 0.0};
@@ -326,8 +330,8 @@ static void let_message_flow(const struct template_writer *to, bool back, int ro
     task->route = task->rate > 0.0 ? route : 0;
 }
 
-/* Adds the message of a pass, which waits for the mark `done`. One to several devices is one flow; each of them gets a part when
- * it ends, or begins. */
+/* Adds the message of a pass, which waits for the mark `done`. One to several devices is one flow; each of them gets a
+ * part when it ends, or begins. */
 static void writer_send(struct template_writer *to, const struct pass_shape *shape, int done)
 {
     bool forward = shape->kind == PASS_FORWARD;
@@ -403,14 +407,14 @@ int writer_pass(struct template_writer *to, const struct pass_shape *shape)
     return writer_keep(to, to->stage, -1);
 }
 
-/* Pairs of passes: each exchanges tokens of experts beside the kernels of the other (DualPipe: arXiv 2412.19437, section
- * 3.2.1).
+/* Pairs of passes: each exchanges tokens of experts beside the kernels of the other (DualPipe: arXiv 2412.19437,
+ * section 3.2.1).
  *
- * By passes, a pair hides as much of the exchanges as there are kernels beside them. By layers, each layer of a pass falls
- * into two halves, as attention and experts do: half of its kernels, then half of its exchange, the dispatch or the combine.
- * The stream of kernels does the halves of both passes in turn, the stream of collectives their exchanges, and a half waits for
- * the exchange before it in its own pass. Both passes begin when both inputs are there. The last exchanges of a pair go on
- * beside what follows; only its messages wait for them. */
+ * By passes, a pair hides as much of the exchanges as there are kernels beside them. By layers, each layer of a pass
+ * falls into two halves, as attention and experts do: half of its kernels, then half of its exchange, the dispatch or
+ * the combine. The stream of kernels does the halves of both passes in turn, the stream of collectives their exchanges,
+ * and a half waits for the exchange before it in its own pass. Both passes begin when both inputs are there. The last
+ * exchanges of a pair go on beside what follows; only its messages wait for them. */
 
 double play_hidden_share(const struct play_stage *stage, const struct pass_cost *cost)
 {

@@ -142,7 +142,8 @@ static bool seat_all(struct loom *loom)
 
 /* ---- groups ---- */
 
-/* Numbers the groups of a kind by their first devices. Returns whether some of them are flows; their members are then listed. */
+/* Numbers the groups of a kind by their first devices. Returns whether some of them are flows; their members are then
+ * listed. */
 static bool number_groups(struct loom *loom, int kind, int *number)
 {
     const struct layout *layout = loom->layout;
@@ -304,7 +305,8 @@ static void host_set_links(const struct layout *layout, struct engine_link *link
                                         .capacity = options->host_rate};
 }
 
-/* Fills in the uses of host links beside one of a link of the fabric: a card's devices have equal parts. Returns their number. */
+/* Fills in the uses of host links beside one of a link of the fabric: a card's devices have equal parts. Returns their
+ * number. */
 static int beside_card(const struct host_joint *joint, const struct engine_use *use, struct engine_use *out)
 {
     int first, count = fabric_card_devices(joint->fabric, (int)use->link, &first), made = 0;
@@ -396,8 +398,8 @@ static bool route_host(const struct host_joint *joint, const struct host_storage
     return true;
 }
 
-/* Sets the routes of loading and saving, lets transfers between nodes use the links of their devices' hosts, and adds what all
- * of them use at most to `demand`. False: out of memory. */
+/* Sets the routes of loading and saving, lets transfers between nodes use the links of their devices' hosts, and adds
+ * what all of them use at most to `demand`. False: out of memory. */
 static bool host_join(struct host_joint *joint)
 {
     const struct layout *layout = joint->layout;

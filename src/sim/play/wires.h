@@ -1,12 +1,12 @@
 /* The links of a plan's cluster, and the transfers that share them. Private to sim/play.
  *
- * Each transfer of a known rate goes over the links between the devices that take part (sim/engine/fabric.h): a collective around
- * a ring of them, an exchange of experts' tokens from each to each, a message straight. The norm of all gradients is a few bytes, and
- * takes no link.
+ * Each transfer of a known rate goes over the links between the devices that take part (sim/engine/fabric.h): a
+ * collective around a ring of them, an exchange of experts' tokens from each to each, a message straight. The norm of
+ * all gradients is a few bytes, and takes no link.
  *
- * Links that all transfers over them cannot fill, even if all of them go at once, slow nobody: they are left out, and transfers
- * over no other links are plain tasks. That changes no time, since the engine gives a flow that is not slowed exactly its
- * seconds. A sink that is told of links is told of all that carry something. */
+ * Links that all transfers over them cannot fill, even if all of them go at once, slow nobody: they are left out, and
+ * transfers over no other links are plain tasks. That changes no time, since the engine gives a flow that is not slowed
+ * exactly its seconds. A sink that is told of links is told of all that carry something. */
 #ifndef REHEARSE_SIM_PLAY_WIRES_H
 #define REHEARSE_SIM_PLAY_WIRES_H
 
@@ -26,8 +26,8 @@ struct wires {
     int *numbers;     /* 0, 1, 2, … */
 };
 
-/* Makes groups, links and routes for all devices of the layout; tasks of `orders` that nothing can slow lose their routes. The caller
- * ends it with wires_release, also after a failure. */
+/* Makes groups, links and routes for all devices of the layout; tasks of `orders` that nothing can slow lose their
+ * routes. The caller ends it with wires_release, also after a failure. */
 bool wires_make(struct wires *wires, const struct layout *layout, struct layer_orders *orders,
                 struct error *err);
 void wires_release(struct wires *wires);

@@ -1,8 +1,8 @@
-/* Execution traces as recorded runs. They tell what waits for what and how long nodes take, but not when they began: that is
- * played here, by list scheduling. A thread of the host, the kernels of the GPU, its sends, receives, collectives and copies do
- * one node at a time each, in the order in which nodes become ready (of those ready at once, as they stand in the file).
- * Nodes wait for those that they depend on for data; only where a file has no such dependencies at all, for those on
- * control. */
+/* Execution traces as recorded runs. They tell what waits for what and how long nodes take, but not when they began:
+ * that is played here, by list scheduling. A thread of the host, the kernels of the GPU, its sends, receives,
+ * collectives and copies do one node at a time each, in the order in which nodes become ready (of those ready at once,
+ * as they stand in the file). Nodes wait for those that they depend on for data; only where a file has no such
+ * dependencies at all, for those on control. */
 #include "sim/chakra/chakra.h"
 #include "core/heap.h"
 #include "core/vector.h"

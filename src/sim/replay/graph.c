@@ -240,8 +240,8 @@ static void infer_draining(struct maker *maker, struct causes *causes, uint32_t 
         add_cause(maker, causes, event, maker->graph->starts[best], true, INT64_MAX, CAUSE_INFERRED);
 }
 
-/* An activity that began later than its causes tell. The longer it waited, the longer the time in which an end may have let
- * it begin: by chance, an end rarely lies there. */
+/* An activity that began later than its causes tell. The longer it waited, the longer the time in which an end may have
+ * let it begin: by chance, an end rarely lies there. */
 static void infer_stream(struct maker *maker, struct causes *causes, uint32_t event)
 {
     const struct replay *replay = maker->replay;
@@ -296,8 +296,8 @@ static void add_host(const struct maker *maker, struct causes *causes, uint32_t 
     add_cause(maker, causes, event, source, from_end, INT64_MAX, cause);
 }
 
-/* A thread that was silent while another one worked, which then fell silent: it was woken by it. Returns false if it was
- * not. */
+/* A thread that was silent while another one worked, which then fell silent: it was woken by it. Returns false if it
+ * was not. */
 static bool infer_thread(const struct maker *maker, struct causes *causes, uint32_t event, int64_t since)
 {
     const struct replay *replay = maker->replay;
@@ -352,7 +352,8 @@ static bool make_begin(struct maker *maker, uint32_t event)
 
 /* --- ends of calls -------------------------------------------------------------------------------------- */
 
-/* Returns the last activity of a stream that a call may have awaited: launched before it, and ended by its end; -1: none. */
+/* Returns the last activity of a stream that a call may have awaited: launched before it, and ended by its end; -1:
+ * none. */
 static int64_t awaited_on(const struct maker *maker, const struct replay_call *call, int32_t stream)
 {
     int64_t activity = replay_last_launched(maker->replay, &maker->order, stream, call->begin);
@@ -504,7 +505,7 @@ static bool make_events(struct maker *maker)
     return true;
 }
 
-static bool make(struct maker *maker)
+static bool make_graph(struct maker *maker)
 {
     const struct replay *replay = maker->replay;
     struct replay_graph *graph = maker->graph;
@@ -528,7 +529,7 @@ bool replay_graph_make(struct replay_graph *graph, const struct replay *replay, 
 {
     *graph = (struct replay_graph){.replay = replay};
     struct maker maker = {.graph = graph, .replay = replay, .last_end = -1, .err = err};
-    bool made = replay_order_make(&maker.order, replay, err) && make(&maker);
+    bool made = replay_order_make(&maker.order, replay, err) && make_graph(&maker);
     replay_order_release(&maker.order);
     free(maker.waits);
     free(maker.by_end);

@@ -25,8 +25,8 @@ struct replay_flow {
     bool target;
 };
 
-/* After replay_finish: makes arrows dependencies, and leaves out launches that are only a form, as chrome.c writes them: each
- * takes no time, and is when its activity starts. Sorts the arrows. */
+/* After replay_finish: makes arrows dependencies, and leaves out launches that are only a form, as chrome.c writes
+ * them: each takes no time, and is when its activity starts. Sorts the arrows. */
 bool replay_apply_flows(struct replay *replay, struct replay_flow *flows, size_t count, struct error *err);
 
 enum replay_class replay_class_of(enum replay_category category, const char *name);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which share of a device's time is compute, communication, both, or neither: the union of the intervals of each class, as
- * HolisticTraceAnalysis counts. */
+/* Which share of a device's time is compute, communication, both, or neither: the union of the intervals of each class,
+ * as HolisticTraceAnalysis counts. */
 
 /* Activities by device and time of their starts, or of their ends. */
 struct edges {

@@ -1,5 +1,5 @@
-/* Plays the graph of a recorded run: one pass over its events in the order of causes. What is asked with --what-if changes
- * durations of activities, and nothing else; begins follow from causes and lags (graph.h). */
+/* Plays the graph of a recorded run: one pass over its events in the order of causes. What is asked with --what-if
+ * changes durations of activities, and nothing else; begins follow from causes and lags (graph.h). */
 #ifndef REHEARSE_SIM_REPLAY_PLAY_H
 #define REHEARSE_SIM_REPLAY_PLAY_H
 

@@ -1,16 +1,18 @@
 /* Recorded runs of GPUs, played again: with the times that were recorded, or with kernels that take another time.
  *
- * Read are Kineto's traces (Chrome JSON as PyTorch's profiler writes it, also packed by gzip) and tables of kernels (CSV with
- * the columns start_us, duration_us, stream, category, kernel, and where known correlation, launch_us,
+ * Read are Kineto's traces (Chrome JSON as PyTorch's profiler writes it, also packed by gzip) and tables of kernels
+ * (CSV with the columns start_us, duration_us, stream, category, kernel, and where known correlation, launch_us,
  * launch_duration_us, collective, elements, dtype, group).
  *
- * Also read are Chakra's execution traces, which have causes but no starts (chakra.c): those are played when it is read.
+ * Also read are Chakra's execution traces, which have causes but no starts (chakra.c): those are played when it is
+ * read.
  *
  * A trace holds activities of GPUs (kernels, copies, fills) and those calls of the host that start or await them; all
  * else that the host did is a gap between its calls. graph.h tells how causes are found, play.h how they are played.
- * Times are whole nanoseconds from the first activity or call. Memory (measured by bench_replay) is about 220 bytes for an
- * activity with its launch, while it is played: 48 for the activity, 40 for the call, 8 and 4 for each of their three events,
- * 16 for a cause, 8 for a time. Names and what is told of collectives are kept once; events of other kinds cost nothing. */
+ * Times are whole nanoseconds from the first activity or call. Memory (measured by bench_replay) is about 220 bytes for
+ * an activity with its launch, while it is played: 48 for the activity, 40 for the call, 8 and 4 for each of their
+ * three events, 16 for a cause, 8 for a time. Names and what is told of collectives are kept once; events of other
+ * kinds cost nothing. */
 #ifndef REHEARSE_SIM_REPLAY_REPLAY_H
 #define REHEARSE_SIM_REPLAY_REPLAY_H
 
@@ -140,8 +142,8 @@ struct replay {
 
 extern const char *const replay_class_names[REPLAY_CLASSES], *const replay_category_names[REPLAY_CATEGORIES];
 
-/* Reads a file: a table if its name ends in ".csv" or ".csv.gz"; an execution trace if it ends in ".et" or ".et.gz" or is JSON
- * that says so in its first bytes ("schema"); else Kineto's JSON. On failure *replay holds nothing; on
+/* Reads a file: a table if its name ends in ".csv" or ".csv.gz"; an execution trace if it ends in ".et" or ".et.gz" or
+ * is JSON that says so in its first bytes ("schema"); else Kineto's JSON. On failure *replay holds nothing; on
  * success the caller calls replay_release. */
 bool replay_load(struct replay *replay, const char *path, struct error *err);
 
@@ -156,8 +158,8 @@ const struct replay_collective *replay_collective_of(const struct replay *replay
                                                      const struct replay_activity *activity);
 const struct replay_sync *replay_sync_of(const struct replay *replay, const struct replay_call *call);
 
-/* Returns whether the trace holds only samples of the calls. A whole trace has every third to fifth number: profilers leave
- * out some kinds of calls. */
+/* Returns whether the trace holds only samples of the calls. A whole trace has every third to fifth number: profilers
+ * leave out some kinds of calls. */
 bool replay_is_sampled(const struct replay *replay);
 
 /* Appends the table of activities, as replay_load reads it; `starts` and `durations` replace the recorded ones if

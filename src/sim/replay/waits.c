@@ -84,8 +84,8 @@ int64_t replay_launched(const struct replay *replay, uint32_t activity)
     return at->call >= 0 ? replay->calls[at->call].begin : at->start;
 }
 
-/* Returns the place in by_stream of the first activity of a stream that was launched at a time or later. Streams begin their
- * activities in the order of launches, so that these times grow along them. */
+/* Returns the place in by_stream of the first activity of a stream that was launched at a time or later. Streams begin
+ * their activities in the order of launches, so that these times grow along them. */
 static uint32_t first_launched(const struct replay *replay, const struct replay_order *order, int32_t stream,
                                int64_t from)
 {
@@ -148,8 +148,9 @@ static bool take_told(struct search *search, const struct replay_call *call, int
     return !ends_before(replay, source, target) || add(search, target, source, false, err);
 }
 
-/* A wait of unknown streams. The stream that waits is that of the thread's next launch. It awaits the stream of the thread's
- * last launch; or, if that is the same one, the stream on which something was launched last that it did not await yet. */
+/* A wait of unknown streams. The stream that waits is that of the thread's next launch. It awaits the stream of the
+ * thread's last launch; or, if that is the same one, the stream on which something was launched last that it did not
+ * await yet. */
 static bool take_untold(struct search *search, size_t index, struct error *err)
 {
     const struct replay *replay = search->replay;

@@ -1,4 +1,5 @@
-/* Programs that only ask another program to do the work: docker, srun, ssh. A trace of their processes misses the work, so it says that. */
+/* Programs that only ask another program to do the work: docker, srun, ssh. A trace of their processes misses the work,
+ * so it says that. */
 #ifndef REHEARSE_TRACE_CAPTURE_CLIENTS_H
 #define REHEARSE_TRACE_CAPTURE_CLIENTS_H
 
@@ -9,7 +10,8 @@
 
 #define CAPTURE_CLIENTS 32
 
-/* The clients among the traced processes. Begin with {0}, or with `system` where all processes of this host are traced. */
+/* The clients among the traced processes. Begin with {0}, or with `system` where all processes of this host are
+ * traced. */
 struct capture_clients {
     struct capture_client {
         int count;     /* times it was executed */
@@ -20,8 +22,8 @@ struct capture_clients {
     bool system;
 };
 
-/* Notes that a process executed a program with this command line, its words divided by spaces. A process that goes on to execute
- * another program has only been a script around that. */
+/* Notes that a process executed a program with this command line, its words divided by spaces. A process that goes on
+ * to execute another program has only been a script around that. */
 void capture_clients_note(struct capture_clients *clients, uint32_t pid, const char *program,
                           const char *command, int64_t now);
 

@@ -161,8 +161,8 @@ int capture_kernel_read(struct capture_kernel *kernel, int max)
 
 /* ---- life ---- */
 
-/* Finds the number of a controller of the hierarchy that a file of this device lies in, of version 1. The kernel calls blkio
- * "io". -1: the hierarchy has none (systemd's own). */
+/* Finds the number of a controller of the hierarchy that a file of this device lies in, of version 1. The kernel calls
+ * blkio "io". -1: the hierarchy has none (systemd's own). */
 static int old_controller_of(const struct btf *btf, dev_t device)
 {
     struct cgroup_mount mount;

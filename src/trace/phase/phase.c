@@ -459,7 +459,8 @@ static bool put_together(const struct search *search, struct trace_phase **phase
     return true;
 }
 
-static bool run(struct search *search, struct trace_phase **phases, size_t *number, struct error *err)
+static bool search_phases(struct search *search, struct trace_phase **phases, size_t *number,
+                          struct error *err)
 {
     search->processes = calloc((size_t)trace_process_count(search->reader) + 1, sizeof *search->processes);
     if (!search->processes)
@@ -484,7 +485,7 @@ bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases,
                        struct error *err)
 {
     struct search search = {.reader = reader, .first_ns = INT64_MAX};
-    bool done = run(&search, phases, number, err);
+    bool done = search_phases(&search, phases, number, err);
     for (int kind = 0; kind <= PHASE_EVAL; kind++)
         hash_map_release(&search.rounds[kind].places);
     phase_data_release(&search.data);

@@ -114,8 +114,8 @@ static void break_least(const struct job_question *question, int d, struct job *
     }
 }
 
-/* Where no split is allowed: the fewest given values that exclude all of them, and the rule in the way of the job that is
- * nearest to one. */
+/* Where no split is allowed: the fewest given values that exclude all of them, and the rule in the way of the job that
+ * is nearest to one. */
 static void say_conflict(const struct job_question *question, struct parallel *pool, struct text *out)
 {
     struct job_question least = *question;
@@ -227,8 +227,8 @@ static void try_offload(const struct job_question *question, struct parallel *po
     keep(remedies, count, &remedy);
 }
 
-/* Returns the smallest larger cluster with a plan, in whole nodes if it has several; 0: none. As devices may be idle, all
- * larger ones have one, too. */
+/* Returns the smallest larger cluster with a plan, in whole nodes if it has several; 0: none. As devices may be idle,
+ * all larger ones have one, too. */
 static int more_devices(const struct job_question *question, struct parallel *pool)
 {
     struct job_question larger = *question;

@@ -34,8 +34,8 @@ static double fastest(const struct job_question *question, const struct job_dead
     return best;
 }
 
-/* Says how fast the fastest is, and how many devices would do: a doubled number first, then the least in whole nodes, as
- * more devices never make it slower. */
+/* Says how fast the fastest is, and how many devices would do: a doubled number first, then the least in whole nodes,
+ * as more devices never make it slower. */
 static bool too_slow(const struct job_question *question, const struct job_deadline *deadline,
                      struct parallel *pool, struct error *err)
 {
