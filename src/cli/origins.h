@@ -19,6 +19,9 @@ struct origin {
 /* Ended by one without a name. */
 extern const struct origin origins[];
 
+const struct origin *origin_find(const char *name); /* NULL: none */
+void origin_write(const struct origin *origin, struct text *out);
+
 /* Writes the names with `between` between them. */
 void origin_write_names(struct text *out, const char *between);
 
