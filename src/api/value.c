@@ -1,6 +1,7 @@
 #include "api/value.h"
 
 #include "core/fields.h"
+#include "core/hash.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,7 +15,7 @@ void api_add(rh_handle *handle, const char *name, struct rh_array array)
         return;
     }
     handle->values = values;
-    values[handle->count++] = (struct api_value){name, array};
+    values[handle->count++] = (struct api_value){name, array, hash_bytes(0, name, strlen(name))};
 }
 
 void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
@@ -103,8 +104,11 @@ void api_add_table(rh_handle *handle, const char *name, char type, const void *d
 
 const struct api_value *api_find(const rh_handle *handle, const char *name)
 {
-    for (int i = 0; handle && name && i < handle->count; i++)
-        if (strcmp(handle->values[i].name, name) == 0)
-            return &handle->values[i];
+    if (!handle || !name)
+        return NULL;
+    uint64_t hash = hash_bytes(0, name, strlen(name));
+    for (const struct api_value *value = handle->values; value < handle->values + handle->count; value++)
+        if (value->hash == hash && strcmp(value->name, name) == 0)
+            return value;
     return NULL;
 }

@@ -27,6 +27,7 @@ struct api_kind {
 struct api_value {
     const char *name;
     struct rh_array array;
+    uint64_t hash; /* of the name */
 };
 
 struct rh_handle {
