@@ -49,7 +49,7 @@ class Ranks(unittest.TestCase):
         lines = self.lines_of(NO_SIZE)
         self.assertEqual(len(lines), 2)
         for line in lines:
-            self.assertRegex(line, "^rank 0 .*: no multiple of 8 bytes lies between --smallest and --largest$")
+            self.assertRegex(line, "^rank 0 .*: no multiple of 8 bytes lies between smallest and largest$")
 
 
 if __name__ == "__main__":
