@@ -107,8 +107,8 @@ const struct api_value *api_find(const rh_handle *handle, const char *name)
     if (!handle || !name)
         return NULL;
     uint64_t hash = hash_bytes(0, name, strlen(name));
-    for (const struct api_value *value = handle->values; value < handle->values + handle->count; value++)
-        if (value->hash == hash && strcmp(value->name, name) == 0)
-            return value;
+    for (int i = 0; i < handle->count; i++)
+        if (handle->values[i].hash == hash && strcmp(handle->values[i].name, name) == 0)
+            return &handle->values[i];
     return NULL;
 }
