@@ -114,6 +114,20 @@ void html_image(struct text *out, const char *type, const char *data, size_t len
     text_add(out, "\">\n");
 }
 
+void html_data(struct text *out, const char *id, const struct text *json)
+{
+    text_format(out, "<script type=\"application/json\" class=\"data\" id=\"%s\">", id);
+    for (const char *at = json->data; at && *at;) {
+        size_t length = strcspn(at, "<");
+        text_add_bytes(out, at, length);
+        at += length;
+        text_add(out, *at ? "\\u003c" : "");
+        at += *at != '\0';
+    }
+    text_add(out, "</script>\n");
+    out->failed |= json->failed;
+}
+
 /* ---- tables ---- */
 
 void html_table(struct text *out, const char *caption, const char *const *titles)

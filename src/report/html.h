@@ -22,6 +22,9 @@ void html_element(struct text *out, const char *name, const char *class, const c
 /* A picture within the page: nothing in an SVG that is shown as an image runs or loads. */
 void html_image(struct text *out, const char *type, const char *data, size_t length, const char *alternative);
 
+/* A block of JSON for the page's script, which is never run: no '<' is in it, so that nothing in it ends the block. */
+void html_data(struct text *out, const char *id, const struct text *json);
+
 /* One part of a stacked bar. */
 struct html_part {
     const char *name;

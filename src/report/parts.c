@@ -11,6 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+void report_part_release(struct report_part *part)
+{
+    text_release(&part->out);
+    text_release(&part->says);
+    text_release(&part->undrawn);
+    text_release(&part->data);
+}
+
+bool report_part_failed(const struct report_part *part)
+{
+    return part->out.failed || part->says.failed || part->undrawn.failed || part->data.failed;
+}
+
 const struct doc_node *report_find(const struct doc_node *map, const char *keys)
 {
     char key[64];
@@ -89,6 +102,22 @@ void report_table(struct text *out, const char *caption, const struct report_col
 }
 
 /* ---- pictures ---- */
+
+void report_figure(struct report_part *part, const char *draw, const struct text *json, const char *caption)
+{
+    char id[48];
+    snprintf(id, sizeof id, "d%zu-%d", part->index, part->pictures++);
+    html_data(&part->data, id, json);
+    text_format(&part->out, "<figure class=\"draw\" data-draw=\"%s\" data-from=\"%s\">\n", draw, id);
+    if (caption)
+        html_element(&part->out, "figcaption", NULL, "%s", caption);
+    text_add(&part->out, "<div class=\"static\">\n");
+}
+
+void report_figure_end(struct report_part *part)
+{
+    text_add(&part->out, "</div>\n</figure>\n");
+}
 
 static void add_figure(struct report_part *part, const char *type, const char *data, size_t length,
                        const char *alternative)

@@ -37,7 +37,18 @@ struct report_part {
     struct text out;       /* its section */
     struct text says;      /* plain-text summary in one line, for the overview */
     struct text undrawn;   /* first reason why a picture could not be drawn; empty: none */
+    struct text data;      /* blocks that its pictures are drawn from: they stand at the end of the page */
+    size_t index;          /* of the section in the page, and how many pictures it has: their names */
+    int pictures;
 };
+
+void report_part_release(struct report_part *part);
+bool report_part_failed(const struct report_part *part); /* out of memory */
+
+/* Begins a picture that the script draws from JSON, which this keeps as a block of data: draw.curve of page/curve.js is "curve".
+ * What stands in it up to report_figure_end is what readers without scripts see. `caption` may be NULL. */
+void report_figure(struct report_part *part, const char *draw, const struct text *json, const char *caption);
+void report_figure_end(struct report_part *part);
 
 /* Writes a section. Its output is discarded if it fails. */
 typedef bool report_writer(struct report_part *part, struct error *err);

@@ -2,6 +2,7 @@
 #include "core/doc.h"
 #include "core/file.h"
 #include "report/folder.h"
+#include "report/page.h"
 #include "report/parts.h"
 
 #include <errno.h>
@@ -9,110 +10,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The frame of the page: how it looks, on a screen and on paper. */
-
-/* Nothing is loaded and nothing runs: the policy says so to the browser as well. */
-static const char head[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
-    "style-src 'unsafe-inline'\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta name=\"generator\" content=\"rehearse report\">\n"
-    "<meta name=\"color-scheme\" content=\"light dark\">\n";
-
-static const char style[] =
-    "<style>\n"
-    ":root{--ink:#1c2128;--soft:#57606a;--line:#d8dee4;--faint:#f4f6f8;--page:#fff;--link:#0a58a6;"
-    "--good:#14692d;--bad:#b01e1e;--track:#e9edf1}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--faint:#1d232b;"
-    "--page:#14181d;--link:#7ab7f5;--good:#66c283;--bad:#ff8f87;--track:#2a313a}}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.55 -apple-system,\"Segoe UI\",Roboto,"
-    "\"Helvetica Neue\",\"Noto Sans\",\"Liberation Sans\",Arial,sans-serif;"
-    "font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%}\n"
-    "a{color:var(--link);text-decoration:none}a:hover,a:focus{text-decoration:underline}\n"
-    ".frame{display:grid;grid-template-columns:13.5rem minmax(0,64rem);gap:3rem;max-width:82rem;"
-    "margin:0 auto;padding:2.5rem 2rem 4rem}\n"
-    "nav{position:sticky;top:2.5rem;align-self:start;max-height:calc(100vh - 5rem);overflow:auto;"
-    "font-size:.87rem;line-height:1.4}\n"
-    "nav ol{list-style:none;margin:0 0 1rem;padding:0}nav li{margin:.3rem 0;overflow-wrap:anywhere}"
-    "nav ol ol{margin:.2rem 0 .7rem .8rem}nav>ol>li>a{font-weight:600;color:var(--ink)}\n"
-    "h1{font-size:1.9rem;line-height:1.2;letter-spacing:-.015em;margin:0 0 .3rem;overflow-wrap:anywhere}\n"
-    "h2{font-size:1.3rem;letter-spacing:-.01em;margin:3.2rem 0 .4rem;padding-bottom:.35rem;"
-    "border-bottom:2px solid var(--ink)}\n"
-    "h3{font-size:1.06rem;margin:2.2rem 0 .2rem;overflow-wrap:anywhere}h4{font-size:.93rem;margin:1.4rem 0 "
-    ".3rem}\n"
-    "p{margin:.4rem 0 .8rem;max-width:46rem}.soft,caption,figcaption{color:var(--soft)}\n"
-    "code,.code{font:.92em \"DejaVu Sans Mono\",Consolas,Menlo,monospace;overflow-wrap:anywhere}"
-    "h3 a{color:inherit}.kind{font-weight:400;font-size:.87rem;color:var(--soft);margin-left:.5rem}\n"
-    ".facts{display:flex;flex-wrap:wrap;gap:.9rem 2.4rem;margin:.7rem 0 1.1rem;padding:.9rem 1.1rem;"
-    "background:var(--faint);border-radius:6px}\n"
-    ".facts dt{font-size:.79rem;color:var(--soft)}.facts dd{margin:0;font-size:1.12rem;font-weight:600;"
-    "line-height:1.35;overflow-wrap:anywhere}\n"
-    ".wide{overflow-x:auto;margin:.8rem 0 1.3rem}\n"
-    "table{border-collapse:collapse;font-size:.87rem;line-height:1.4}\n"
-    "caption{text-align:left;padding:0 0 .35rem;font-size:.87rem}\n"
-    "th,td{padding:.3rem 1.2rem .3rem 0;text-align:left;vertical-align:baseline;"
-    "border-bottom:1px solid var(--line);overflow-wrap:break-word}\n"
-    "thead th{font-weight:600;color:var(--soft);border-bottom:1px solid var(--soft);vertical-align:bottom}\n"
-    "tbody "
-    "th{font-weight:600;min-width:6rem;max-width:34rem}th.n,td.n{text-align:right}td.n,td.s{white-space:"
-    "nowrap}td.t{min-width:13rem}td.m{padding:.3rem .6rem}\n"
-    "th:last-child,td:last-child{padding-right:0}#files table,#problems table{width:100%}"
-    "#files th,#problems th{overflow-wrap:anywhere}\n"
-    ".good{color:var(--good);font-weight:600}.bad{color:var(--bad);font-weight:600}\n"
-    ".problems{border-left:3px solid var(--bad);padding-left:1.1rem}\n"
-    "svg.bar{display:block;width:100%;min-width:11rem;height:.8rem;background:var(--track);border-radius:2px}"
-    "p svg.bar{height:1.2rem}\n"
-    "td svg.bar{vertical-align:middle}td.bars{width:16rem;vertical-align:middle}\n"
-    ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.4rem 0 .8rem;padding:0;"
-    "font-size:.83rem}.legend svg{width:.75em;height:.75em;margin-right:.4em}\n"
-    "figure{margin:1rem 0 1.4rem;max-width:46rem}figure.wide{max-width:none}figure "
-    "img{display:block;max-width:100%;height:auto;background:#fff;"
-    "border:1px solid "
-    "var(--line);border-radius:6px;padding:.5rem}figcaption{font-size:.87rem;margin-top:.35rem}\n"
-    "footer{margin-top:4rem;padding-top:.8rem;border-top:1px solid var(--line);font-size:.83rem;"
-    "color:var(--soft)}\n"
-    "@media (max-width:62rem){.frame{display:block;padding:1.5rem 1rem}nav{position:static;max-height:none;"
-    "margin-bottom:2rem}nav ol ol{display:none}}\n";
-
-static const char print[] =
-    "@page{size:A4;margin:17mm 15mm 18mm;@bottom-right{content:counter(page) \" / \" counter(pages);"
-    "font:8pt \"Liberation Sans\",Arial,sans-serif;color:#555}}\n"
-    "@media print{:root{--ink:#000;--soft:#444;--line:#ccc;--faint:#f4f4f4;--page:#fff;--link:#000;"
-    "--good:#0a4d1f;--bad:#8f1414;--track:#eee}\n"
-    "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}\n"
-    "body{font-size:9.5pt}.frame{display:block;max-width:none;padding:0}nav{display:none}\n"
-    "h2,h3,h4,caption,thead,h3+p,h3+p+p,h3+p+p+p{break-after:avoid}.wide:not(:has(tr:nth-child(18))){break-"
-    "inside:avoid}"
-    "tr,figure,.facts,.legend,li{break-inside:avoid}\n"
-    "thead{display:table-header-group}.wide{overflow:visible}p{orphans:3;widows:3}"
-    "table{font-size:8pt}th,td{padding-right:.7rem}\n"
-    "svg.bar{min-width:5rem}td svg.bar{height:.5rem}td.bars{width:9rem}.facts "
-    "dd{font-size:10.5pt}h2{margin-top:1.6rem}figure "
-    "img{max-height:225mm;border:0;padding:0}}\n"
-    "</style>\n";
-
-/* The frame of the page. */
-static void report_page_begin(struct text *page, const char *title)
-{
-    text_add(page, head);
-    html_element(page, "title", NULL, "%s", title);
-    text_add(page, style);
-    text_add(page, print);
-    text_add(page, "</head>\n<body>\n<div class=\"frame\">\n");
-}
-
-static void report_page_end(struct text *page)
-{
-    html_element(
-        page, "footer", NULL,
-        "Made by rehearse %s report. Links lead to the files beside this page; the page itself needs "
-        "nothing else.",
-        REHEARSE_VERSION);
-    text_add(page, "</main>\n</div>\n</body>\n</html>\n");
-}
 
 #define MAX_LINES 200 /* files of no kind that are named one by one */
 
@@ -135,7 +32,7 @@ struct item {
     const struct folder_file *file;
     const struct report_kind *kind;
     const char *problem, *undrawn;
-    struct text section, says;
+    struct report_part part; /* empty with a problem */
 };
 
 /* The page at work. */
@@ -212,47 +109,42 @@ static const char *shorten(const struct builder *builder, const char *path, cons
 
 static bool fits(struct builder *builder, const struct report_part *part, struct error *err)
 {
-    if (part->out.length == 0)
+    size_t length = part->out.length + part->data.length;
+    if (length == 0)
         return true;
     if (builder->shown == REPORT_MAX_SECTIONS)
         return error_set(err, ERROR_INPUT, "not shown: the page has %d files already", REPORT_MAX_SECTIONS);
-    if (part->out.length > REPORT_MAX_PAGE - builder->bytes)
+    if (length > REPORT_MAX_PAGE - builder->bytes)
         return error_set(err, ERROR_INPUT, "not shown: the page would exceed %zu MiB", REPORT_MAX_PAGE >> 20);
     builder->shown++;
-    builder->bytes += part->out.length;
+    builder->bytes += length;
     return true;
 }
 
 /* Writes the section of one file; a fault of the file becomes the item's problem. False: out of memory. */
 static bool take(struct builder *builder, struct item *item, struct error *err)
 {
-    struct report_part part = {.path = item->file->path};
+    struct report_part *part = &item->part;
     struct error why;
+    *part = (struct report_part){.path = item->file->path, .index = (size_t)(item - builder->items)};
     if (item->file->reason) {
-        item->problem = shorten(builder, part.path, item->file->reason);
+        item->problem = shorten(builder, part->path, item->file->reason);
         return item->problem || error_memory(err);
     }
-    part.full = arena_format(&builder->report->arena, "%s/%s", builder->options->folder, part.path);
-    if (!part.full)
+    part->full = arena_format(&builder->report->arena, "%s/%s", builder->options->folder, part->path);
+    if (!part->full)
         return error_memory(err);
-    bool ok = write_file(item, &part, &why) && fits(builder, &part, &why);
-    bool failed =
-        part.undrawn.failed || part.out.failed || part.says.failed || (!ok && error_is_memory(&why));
+    bool ok = write_file(item, part, &why) && fits(builder, part, &why);
+    bool failed = report_part_failed(part) || (!ok && error_is_memory(&why));
     if (!ok && !failed) {
-        item->problem = shorten(builder, part.path, why.text);
+        item->problem = shorten(builder, part->path, why.text);
         failed = !item->problem;
-    } else if (part.undrawn.data && !failed) {
-        item->undrawn = shorten(builder, part.path, part.undrawn.data);
+    } else if (part->undrawn.data && !failed) {
+        item->undrawn = shorten(builder, part->path, part->undrawn.data);
         failed = !item->undrawn;
     }
-    text_release(&part.undrawn);
-    if (ok) {
-        item->section = part.out;
-        item->says = part.says;
-    } else {
-        text_release(&part.out);
-        text_release(&part.says);
-    }
+    if (!ok)
+        report_part_release(part);
     return !failed || error_memory(err);
 }
 
@@ -260,7 +152,7 @@ static bool take(struct builder *builder, struct item *item, struct error *err)
 
 static enum report_group group_of(const struct item *item)
 {
-    return item->kind && item->section.length > 0 ? item->kind->group : REPORT_LINKED;
+    return item->kind && item->part.out.length > 0 ? item->kind->group : REPORT_LINKED;
 }
 
 static void add_link(const struct builder *builder, const char *path, struct text *page)
@@ -306,11 +198,11 @@ static void write_overview_row(const struct builder *builder, size_t i, struct t
     text_add(page, "<tr><th scope=\"row\">");
     add_link(builder, item->file->path, page);
     text_add(page, "</th><td>");
-    if (item->section.length > 0)
+    if (item->part.out.length > 0)
         text_format(page, "<a href=\"#f%zu\">", i);
     html_text(page, item->kind ? item->kind->name : "other");
-    text_add(page, item->section.length > 0 ? "</a></td>" : "</td>");
-    html_cell(page, cell_text(text_within(&item->says, page)));
+    text_add(page, item->part.out.length > 0 ? "</a></td>" : "</td>");
+    html_cell(page, cell_text(text_within(&item->part.says, page)));
     html_cell(page, cell_number(HTML_BYTES, (double)item->file->size));
     text_add(page, "</tr>\n");
 }
@@ -377,7 +269,7 @@ static void write_section(const struct builder *builder, size_t i, struct text *
     text_add(page, " <span class=\"kind\">");
     html_text(page, item->kind->name);
     text_add(page, "</span></h3>\n");
-    text_add_bytes(page, item->section.data, item->section.length);
+    text_add_bytes(page, item->part.out.data, item->part.out.length);
     text_add(page, "</section>\n");
 }
 
@@ -412,6 +304,9 @@ static void write_page(const struct builder *builder, struct text *page)
             text_format(page, "<h2 id=\"g%d\">%s</h2>\n", (int)group, group_titles[group]);
         write_section(builder, i, page);
     }
+    report_page_close(page, "Links lead to the files beside this page; the page itself needs nothing else.");
+    for (size_t i = 0; i < builder->folder.count; i++)
+        text_add(page, text_within(&builder->items[i].part.data, page));
     report_page_end(page);
 }
 
@@ -516,10 +411,8 @@ bool report_make(struct report *report, const struct report_options *options, st
     if (!folder_read(&builder.folder, options->folder, options->output, err))
         return false;
     bool ok = write_sections(&builder, err);
-    for (size_t i = 0; builder.items && i < builder.folder.count; i++) {
-        text_release(&builder.items[i].section);
-        text_release(&builder.items[i].says);
-    }
+    for (size_t i = 0; builder.items && i < builder.folder.count; i++)
+        report_part_release(&builder.items[i].part);
     folder_release(&builder.folder);
     if (!ok)
         report_release(report);

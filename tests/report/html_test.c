@@ -75,6 +75,17 @@ static void test_images_are_base64(void **state)
     expect(&out, "<img src=\"data:image/png;base64,//4A\" alt=\"\">\n");
 }
 
+static void test_nothing_in_data_ends_their_block(void **state)
+{
+    struct text out = {0}, json = {0};
+    (void)state;
+    text_add(&json, "{\"a\":\"</script><!--\"}");
+    html_data(&out, "d1", &json);
+    text_release(&json);
+    expect(&out, "<script type=\"application/json\" class=\"data\" id=\"d1\">"
+                 "{\"a\":\"\\u003c/script>\\u003c!--\"}</script>\n");
+}
+
 static void test_whole_numbers_stand_in_groups(void **state)
 {
     char buffer[48];
@@ -161,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_text_is_escaped),
         cmocka_unit_test(test_addresses_have_no_scheme_and_no_query),
         cmocka_unit_test(test_images_are_base64),
+        cmocka_unit_test(test_nothing_in_data_ends_their_block),
         cmocka_unit_test(test_whole_numbers_stand_in_groups),
         cmocka_unit_test(test_numbers_that_are_none_are_a_dash),
         cmocka_unit_test(test_numbers_are_shown_as_their_kind),
