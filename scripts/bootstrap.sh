@@ -188,7 +188,11 @@ need check procps '' has_command pgrep
 need check locales '' has_command localedef # a decimal comma
 need check zsh '' has_command zsh           # reads the completion for it
 need check fish '' has_command fish
-need check chromium '' has_command chromium # shows the report
+# Show the pages; their driver comes from npm, which scripts/node-environment installs below build-test/.
+need check chromium '' has_command chromium
+need check firefox-esr '' has_command firefox-esr
+need check nodejs '' has_command node
+need check npm '' has_command npm
 # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
 need check iproute2 '' has_command ip
 need check munge '' has_command munged

@@ -132,7 +132,10 @@ void html_data(struct text *out, const char *id, const struct text *json)
 
 void html_table(struct text *out, const char *caption, const char *const *titles)
 {
-    text_add(out, "<div class=\"wide\"><table>\n");
+    // Wide tables are scrolled on small windows, with the keyboard as well.
+    text_add(out, "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"");
+    html_text(out, caption ? caption : "Table");
+    text_add(out, "\"><table>\n");
     if (caption) {
         text_add(out, "<caption>");
         html_text(out, caption);

@@ -159,7 +159,8 @@ static void test_tables_have_heads(void **state)
     HTML_ROW(&out, cell_head("a"), cell_number(HTML_COUNT, 1234));
     html_table_end(&out);
     expect(&out,
-           "<div class=\"wide\"><table>\n<caption>All &lt;of them&gt;</caption>\n"
+           "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"All &lt;of "
+           "them&gt;\"><table>\n<caption>All &lt;of them&gt;</caption>\n"
            "<thead><tr><th scope=\"col\">file &amp; more</th><th scope=\"col\" "
            "class=\"n\">size</th></tr></thead>\n"
            "<tbody>\n<tr><th scope=\"row\">a</th><td class=\"n\">1,234</td></tr>\n</tbody></table></div>\n");
