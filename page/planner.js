@@ -1,0 +1,762 @@
+'use strict';
+/* The planner inside: controls for the options of `rehearse plan`, and its answer in pictures. It plans nothing itself: it asks the
+ * command, compiled to WebAssembly (engine.js), and shows the command's numbers. Names, helps, words and defaults of options come from
+ * the command too, so that a new word of an option is a new choice here.
+ *
+ * The page has <section id="planner"> and a block of JSON, {"command": "plan", "options": {"model": "llama-3-70b", …}, "files": {…}}.
+ * A state is the values of the controls: an empty one is the option's default, or left to the search. The address's fragment holds it. */
+
+const EXPLORER_PAUSE = 60; // ms after a key until the question is asked
+const EXPLORER_PATIENCE = 100; // ms until a progress sign is shown, or an older question is stopped
+const EXPLORER_SPLITS = 8; // rows of the table of splits
+const EXPLORER_ROWS = 12; // rows of memory bars that are not folded away
+const EXPLORER_FILE = 4 << 20; // bytes of the largest config.json that is read
+
+// Short keys of the fragment. Any other key is an option's or a --fix name itself.
+const EXPLORER_KEYS = {m: 'model', d: 'device', n: 'devices', b: 'global-batch', s: 'sequence', p: 'precision', w: 'software'};
+
+// The controls in order. What a word is called; without one an option's name stands, its dashes as blanks.
+const EXPLORER_JOB = ['model', 'device', 'devices', 'global-batch', 'sequence', 'precision', 'software'];
+const EXPLORER_SPLIT = ['tp', 'cp', 'pp', 'dp', 'ep', 'mbs', 'vp', 'zero', 'recompute', 'schedule'];
+const EXPLORER_MORE = ['headroom', 'tokens', 'price', 'deadline', 'devices-per-node', 'inside', 'across', 'imbalance', 'fix',
+    'no-neighbours'];
+const EXPLORER_CALLED = {tp: 'tensor', cp: 'context', pp: 'pipeline', dp: 'data', ep: 'expert', mbs: 'micro-batch', vp: 'chunks',
+    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone'};
+const EXPLORER_COUNTED = {zero: 0, vp: 1, tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, mbs: 1}; // those that step, and their least value
+const EXPLORER_FIRST = {model: 'llama-3-70b', device: 'h100', devices: '64', 'global-batch': '512'};
+
+/* ---- texts ---- */
+
+// One word of a POSIX shell.
+function shellWord(text) {
+    return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, '\'\\\'\'')}'`;
+}
+
+// As the command prints it: exact halves go to the even digit, which toFixed does not do.
+function percentText(share, digits = 1) {
+    const value = 100 * share, scale = 10 ** digits;
+    const half = Number.isInteger(value * scale * 2) && !Number.isInteger(value * scale) && Math.floor(value * scale) % 2 === 0;
+    return `${(half ? Math.floor(value * scale) / scale : value).toFixed(digits)} %`;
+}
+
+// Lines of the command as sentences: what is indented goes on from the line before. Those that are told as facts are left out.
+function sentences(lines) {
+    return lines.join('\n').replace(/^(nearest.*)\n {2,}/m, '$1: ').replace(/\n {2,}/g, ' ').split('\n').filter(line => !/^(80 % interval|\S+ tokens\/s)/.test(line));
+}
+
+function plural(count, one) {
+    return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/* ---- elements ---- */
+
+let explorerIds = 0;
+
+// A stacked bar: parts of `whole`, each {name, value, text, kind}. Its numbers are its alternative text.
+function stackedBar(parts, whole, what, limit) {
+    const said = parts.filter(part => part.value > 0).map(part => `${part.name} ${part.text}`).join(', ');
+    const bar = element('div', {class: 'stack', role: 'img', 'aria-label': `${what}: ${said}`});
+    for (const part of parts.filter(one => one.value > 0)) {
+        const piece = element('span', {class: `kind-${part.kind}`, title: `${part.name} ${part.text}`});
+        piece.style.width = `${Math.min(100, 100 * part.value / whole)}%`;
+        bar.append(piece);
+    }
+    if (limit > 0 && limit <= whole) {
+        const line = element('i', {class: 'limit'});
+        line.style.left = `${100 * limit / whole}%`;
+        bar.append(line);
+    }
+    return bar;
+}
+
+function kindsLegend(parts) {
+    return element('ul', {class: 'legend'}, ...parts.map(part => element('li', {title: part.help},
+        element('i', {class: `kind-${part.kind}`, 'aria-hidden': 'true'}), part.name)));
+}
+
+/* ---- what an answer says ---- */
+
+// A plan as a row of the table of splits: its alternatives are such rows already.
+function splitOfPlan(plan) {
+    const pipeline = plan.pipelines[0], stage = pipeline.stages[0], chunks = plan.schedule.chunks || 1;
+    return {
+        iteration_time: plan.iteration_time, devices: plan.figures.devices, tensor: stage.tensor, context: stage.context,
+        expert: stage.expert, pipeline: pipeline.stages.length / chunks, data: pipeline.copies * stage.data, chunks,
+        sharding: plan.training.sharding, microbatch: plan.training.microbatch, recompute: plan.training.recompute,
+        memory: plan.memory, parts: plan.iteration.parts,
+    };
+}
+
+// The values of a row by the names of --fix.
+function fixesOf(split) {
+    return {tp: split.tensor, cp: split.context, pp: split.pipeline, dp: split.data, ep: split.expert, mbs: split.microbatch,
+        vp: split.chunks, zero: split.sharding, recompute: split.recompute};
+}
+
+// Bytes of one device of each place in a pipeline; chunks on the same devices are added up, neighbours alike are one row.
+function memoryRows(plan) {
+    const rows = [], places = new Map();
+    plan.pipelines.forEach((pipeline, p) => pipeline.stages.forEach(stage => {
+        const key = p + JSON.stringify(stage.devices), bytes = stage.bytes, at = places.get(key) || {
+            pipeline: p, first: places.size, last: places.size, chunks: 0, devices: 0, total: bytes.total,
+            limit: plan.cluster.device_types[stage.device_type].memory,
+            parts: {parameters: 0, gradients: 0, optimizer: 0, activations: 0, working: 0},
+        };
+        if (!at.chunks++) {
+            places.set(key, at);
+            at.devices = stage.devices.reduce((sum, range) => sum + range.nodes * range.count, 0);
+        }
+        at.total = Math.max(at.total, bytes.total);
+        for (const name of ['parameters', 'gradients', 'optimizer'])
+            at.parts[name] += bytes[name];
+        at.parts.activations += bytes.activations * bytes.in_flight;
+        at.parts.working = Math.max(at.parts.working, bytes.working);
+    }));
+    for (const place of places.values()) {
+        const last = rows[rows.length - 1], same = row => JSON.stringify([row.pipeline, row.total, row.parts, row.limit]);
+        if (last && same(last) === same(place)) {
+            last.last = place.last;
+            last.devices += place.devices;
+        } else
+            rows.push(place);
+    }
+    return rows;
+}
+
+/* ---- the explorer ---- */
+
+class Explorer {
+    constructor(place, state) {
+        this.place = place;
+        this.state = state || {};
+        this.controls = new Map();
+        this.files = {...this.state.files};
+        this.kept = {}; // options of the first state without a control
+        this.answers = new Map(); // of earlier questions, which are asked again by one click
+        this.suspects = new Set(); // controls that the address has set and no answer has confirmed yet
+        this.notes = [];
+        this.turn = 0;
+    }
+
+    async begin() {
+        try {
+            if (typeof Planner === 'undefined')
+                throw new Error('this page was made without it');
+            this.planner = new Planner();
+            await this.planner.ready;
+            this.rows = new Map((await this.planner.describe('plan')).map(row => [row.name, row]));
+            this.tables = (await this.planner.ask('cost', {list: 'true'}, {forms: ['json']})).json;
+            await this.learnWords();
+        } catch (error) {
+            this.place.append(element('p', {class: 'note', role: 'status'}, `The planner is off: ${error.message || error}.`));
+            return;
+        }
+        this.build();
+        this.takeState(this.state.options && Object.keys(this.state.options).length > 0 ? this.state.options : EXPLORER_FIRST);
+        this.takeAddress();
+        addEventListener('hashchange', () => {
+            this.reset();
+            this.takeAddress();
+            this.question();
+        });
+        this.question();
+    }
+
+    // The words of a fixed value are those that the command names when it refuses another one.
+    async learnWords() {
+        this.words = {};
+        for (const name of ['recompute', 'schedule'])
+            try {
+                await this.planner.ask('plan', {...EXPLORER_FIRST, fix: `${name}=?`}, {forms: ['json']});
+            } catch (error) {
+                const named = /expected (?:[\w-]+=)?(.+?); found/.exec(error.message || '');
+                this.words[name] = named ? named[1].split(/, | or /) : [];
+            }
+    }
+
+    /* ---- controls ---- */
+
+    build() {
+        const group = (title, names) => element('fieldset', {}, element('legend', {class: title ? '' : 'heard'}, title || 'More'),
+            element('div', {class: 'fields'}, ...names.map(name => this.control(name))));
+        this.free = element('button', {type: 'button', class: 'small', onclick: () => this.freeAll()}, 'search all');
+        const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner',
+            onsubmit: event => event.preventDefault()},
+        group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
+        element('details', {class: 'more'}, element('summary', {}, 'More'), group('', EXPLORER_MORE.filter(name => this.rows.has(name)))));
+        this.root = element('div', {class: 'planner'}, form, this.buildAnswer());
+        this.place.append(this.root);
+        this.root.addEventListener('keydown', event => event.key === 'Escape' && this.stop());
+        for (const kind of ['dragover', 'drop'])
+            this.root.addEventListener(kind, event => {
+                event.preventDefault();
+                if (kind === 'drop' && event.dataTransfer.files.length > 0)
+                    this.takeFile(event.dataTransfer.files[0]);
+            });
+    }
+
+    buildAnswer() {
+        const part = (name, title) => {
+            this[name] = element('div');
+            return element('section', {class: `part ${name}`, hidden: true}, element('h3', {}, title), this[name]);
+        };
+        this.note = element('p', {class: 'note', role: 'status', hidden: true});
+        this.sign = element('p', {class: 'sign', role: 'status'});
+        this.verdict = element('div', {class: 'outcome', 'aria-live': 'polite', 'aria-atomic': 'true'});
+        this.text = element('pre', {tabindex: '0'});
+        this.command = element('code');
+        const command = element('div', {class: 'command'}, this.command);
+        addCopyButton(command);
+        return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
+            part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
+            part('memory', 'Memory of a device'), part('splits', 'The fastest splits'), part('played', 'An iteration, played'),
+            element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'),
+                command,
+                element('details', {}, element('summary', {}, 'the command\'s whole answer'), this.text)));
+    }
+
+    // A label with its field, and the line for what the command says of its value.
+    control(name) {
+        const row = this.rows.get(name), id = `planner-${name}-${++explorerIds}`, fixed = !row;
+        const choices = fixed ? this.words[name] : row.words || (name === 'software' && this.tables.software.map(one => one.name));
+        const help = row ? row.help : `--fix ${name}=N`;
+        const control = {name, row, fixed, id, initial: row && row.initial && row.initial !== '0' ? row.initial : ''};
+        const attributes = {id, name, title: help, 'aria-describedby': `${id}-wrong`, oninput: () => this.changed(control)};
+        if (row && row.type === '?')
+            control.input = element('input', {...attributes, type: 'checkbox'});
+        else if (choices && choices.length > 0)
+            control.input = element('select', attributes, element('option', {value: ''}, control.initial || 'search'),
+                ...choices.filter(word => word !== control.initial).map(word => element('option', {value: word}, word)));
+        else
+            control.input = this.entry(control, attributes);
+        control.wrong = element('p', {class: 'wrong', id: `${id}-wrong`, hidden: true});
+        this.controls.set(name, control);
+        return element('div', {class: `field field-${name}`},
+            element('label', {for: id}, EXPLORER_CALLED[name] || name.replace(/-/g, ' ')),
+            element('div', {class: 'entry'}, control.list || '', control.input, ...this.beside(control)), control.wrong);
+    }
+
+    entry(control, attributes) {
+        const {models, devices, links} = this.tables;
+        const known = {model: models, device: devices, inside: links, across: links}[control.name];
+        if (known)
+            control.list = element('datalist', {id: `${control.id}-list`}, ...known.map(one => element('option', {value: one.name},
+                one.title || (one.parameters ? `${(one.parameters / 1e9).toFixed(2)} B` : ''))));
+        const input = element('input', {...attributes, type: 'text', list: known && `${control.id}-list`, autocomplete: 'off',
+            spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : (control.row.argument || '').toLowerCase()),
+            onfocus: known ? () => input.select() : () => {}});
+        input.addEventListener('keydown', event => {
+            if (control.name in EXPLORER_COUNTED && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+                event.preventDefault();
+                this.step(control, event.key === 'ArrowUp');
+            }
+        });
+        return input;
+    }
+
+    // Buttons beside a field: steps for a pointer (the arrow keys do the same), and a file for the model.
+    beside(control) {
+        const called = EXPLORER_CALLED[control.name];
+        if (control.name in EXPLORER_COUNTED)
+            return ['\u2212', '+'].map((sign, up) => element('button', {type: 'button', class: 'small step', tabindex: '-1',
+                'aria-label': `${up ? 'more' : 'less'} ${called}`, onclick: () => this.step(control, up === 1)}, sign));
+        if (control.name !== 'model')
+            return [];
+        const file = element('input', {type: 'file', accept: '.json,.yaml,.yml', hidden: true, 'aria-label': 'a model\'s file',
+            onchange: () => file.files.length > 0 && this.takeFile(file.files[0])});
+        return [file, element('button', {type: 'button', class: 'small file', title: 'a config.json of Hugging Face; or drop one here',
+            onclick: () => file.click()}, 'file\u2026')];
+    }
+
+    // Degrees double and halve; chunks and sharding count.
+    step(control, up) {
+        const least = EXPLORER_COUNTED[control.name], now = Number.parseInt(control.input.value || control.input.placeholder, 10);
+        const counted = control.name === 'zero' || control.name === 'vp';
+        const next = Number.isNaN(now) ? least : counted ? now + (up ? 1 : -1) : up ? now * 2 : Math.floor(now / 2);
+        control.input.value = Math.max(least, next);
+        this.changed(control);
+    }
+
+    value(name) {
+        const control = this.controls.get(name);
+        return control.input.type === 'checkbox' ? (control.input.checked ? 'true' : '') : control.input.value.trim();
+    }
+
+    // Returns false if a choice has no such word.
+    put(name, value) {
+        const {input} = this.controls.get(name);
+        if (input.type === 'checkbox')
+            input.checked = value === 'true' || value === '1' || value === '';
+        else
+            input.value = value;
+        return input.type === 'checkbox' || input.tagName !== 'SELECT' || input.value === value;
+    }
+
+    changed(control) {
+        this.suspects.delete(control.name);
+        this.say([]);
+        this.writeAddress();
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.question(), EXPLORER_PAUSE);
+    }
+
+    reset() {
+        for (const control of this.controls.values())
+            if (control.input.type === 'checkbox')
+                control.input.checked = false;
+            else
+                control.input.value = EXPLORER_FIRST[control.name] || '';
+        this.suspects.clear();
+        this.notes = [];
+    }
+
+    freeAll() {
+        for (const name of EXPLORER_SPLIT)
+            this.put(name, '');
+        this.put('fix', '');
+        this.changed(this.controls.get('fix'));
+    }
+
+    /* ---- states: of the page, of the address, of files ---- */
+
+    takeState(options) {
+        for (const [name, value] of Object.entries(options))
+            if (name === 'fix')
+                this.takeFixes([].concat(value).join(',').split(','));
+            else if (this.controls.has(name))
+                this.put(name, String(value));
+            else if (this.rows.has(name) && !['top', 'output', 'figure', 'threads'].includes(name))
+                this.kept[name] = value;
+    }
+
+    takeFixes(fixes) {
+        const others = fixes.filter(fix => {
+            const [, name, value] = /^([\w-]+)=(.*)$/.exec(fix) || [];
+            return !(EXPLORER_SPLIT.includes(name) && this.put(name, value));
+        });
+        this.put('fix', others.join(','));
+    }
+
+    takeAddress() {
+        const unknown = [];
+        for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+            const name = Object.hasOwn(EXPLORER_KEYS, key) ? EXPLORER_KEYS[key] : key;
+            if (!this.controls.has(name))
+                unknown.push(key);
+            else if (this.put(name, value.slice(0, 400)))
+                this.suspects.add(name);
+            else {
+                this.put(name, '');
+                this.notes.push(`${key}=${value.slice(0, 60)}`);
+            }
+        }
+        // A fragment without any key that is known is a place in the page, as #files.
+        if (unknown.length > 0 && (unknown.length > 1 || location.hash.includes('=')))
+            this.notes.push(`${unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ')}${unknown.length > 4 ? ', \u2026' : ''
+            } ${unknown.length === 1 ? 'is no option' : 'are no options'}`);
+        this.say(this.notes);
+    }
+
+    writeAddress() {
+        const parts = new URLSearchParams(), short = new Map(Object.entries(EXPLORER_KEYS).map(([key, name]) => [name, key]));
+        for (const name of this.controls.keys())
+            if (this.value(name) !== '')
+                parts.set(short.get(name) || name, this.value(name));
+        try {
+            history.replaceState(null, '', `#${parts.toString().replace(/%2C/g, ',').replace(/%2F/g, '/')}`);
+        } catch (error) {
+            // A frame without an address of its own has none to keep.
+        }
+    }
+
+    say(notes) {
+        this.note.textContent = notes.length > 0 ? `Ignored in the address: ${notes.join('; ')}.` : '';
+        this.note.hidden = notes.length === 0;
+    }
+
+    async takeFile(file) {
+        const model = this.controls.get('model'), before = this.value('model');
+        const name = /\.(json|ya?ml)$/i.test(file.name) ? file.name : 'config.json';
+        try {
+            if (file.size > EXPLORER_FILE)
+                throw new Error(`${(file.size / (1 << 20)).toFixed(0)} MiB: a config.json is smaller`);
+            const text = new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer());
+            await this.planner.ask('plan', {...this.options(), model: name}, {files: {[name]: text}, forms: ['json']})
+                .catch(error => {
+                    if (this.controlOf(error.message) === model || error.message.startsWith(name))
+                        throw error;
+                });
+            this.files = {[name]: text};
+            this.answers.clear();
+            this.put('model', name);
+            this.changed(model);
+        } catch (error) {
+            this.put('model', before);
+            this.blame(model, `${file.name} is no model: ${error instanceof TypeError ? 'not UTF-8 text' : error.message}`);
+        }
+    }
+
+    /* ---- questions ---- */
+
+    options() {
+        const options = {...this.kept}, fixes = [];
+        for (const [name, control] of this.controls) {
+            const value = this.value(name);
+            if (value === '' || name === 'fix')
+                continue;
+            if (control.fixed)
+                fixes.push(`${name}=${value}`);
+            else
+                options[name] = value;
+        }
+        if (this.value('fix'))
+            fixes.push(this.value('fix'));
+        return fixes.length > 0 ? {...options, fix: fixes.join(',')} : options;
+    }
+
+    line(options) {
+        const words = ['rehearse', 'plan'];
+        for (const [name, value] of Object.entries(options)) {
+            const row = this.rows.get(name), letter = row && row.letter;
+            for (const one of [].concat(value))
+                if (row && row.type === '?')
+                    words.push(`--${name}`);
+                else if (letter && !one.startsWith('-'))
+                    words.push(`-${letter}`, shellWord(one));
+                else
+                    words.push(...(one.startsWith('-') ? [`--${name}=${shellWord(one)}`] : [`--${name}`, shellWord(one)]));
+        }
+        return words.join(' ');
+    }
+
+    async question() {
+        const turn = ++this.turn;
+        if (this.running) {
+            await Promise.race([this.running, new Promise(done => setTimeout(done, EXPLORER_PATIENCE))]);
+            if (turn !== this.turn)
+                return;
+            if (this.running)
+                await this.planner.stop();
+        }
+        const running = this.answer(turn, this.options()).finally(() => {
+            if (this.running === running)
+                this.running = null;
+        });
+        this.running = running;
+    }
+
+    // The plan first, which is soon there; then the same with its neighbours.
+    async answer(turn, options) {
+        const began = performance.now(), isNow = () => turn === this.turn;
+        const tick = setInterval(() => {
+            const seconds = (performance.now() - began) / 1000;
+            this.working(isNow() ? `searching\u2026 ${seconds >= 1 ? `${seconds.toFixed(0)} s, ` : ''}Escape stops` : '');
+        }, EXPLORER_PATIENCE);
+        try {
+            this.command.textContent = this.line(options);
+            const first = await this.ask(options);
+            if (!isNow())
+                return;
+            this.show(first, options);
+            const many = {...options, top: String(EXPLORER_SPLITS)}, isPlan = first.json.format === 'rehearse-plan/2';
+            const all = isPlan ? await this.ask(many) : first;
+            if (!isNow())
+                return;
+            this.command.textContent = this.line(isPlan ? many : options);
+            this.text.textContent = all.text;
+            if (isPlan)
+                this.showSplits(all);
+        } catch (error) {
+            if (isNow())
+                this.fail(error);
+        } finally {
+            clearInterval(tick);
+            if (isNow())
+                this.working('');
+        }
+    }
+
+    async ask(options) {
+        const key = JSON.stringify(options);
+        if (!this.answers.has(key)) {
+            const answer = await this.planner.ask('plan', options, {files: this.files, forms: ['text', 'json']});
+            const json = typeof answer.json === 'string' ? JSON.parse(answer.json) : answer.json;
+            this.answers.set(key, {text: answer.text, json});
+            if (this.answers.size > 40)
+                this.answers.delete(this.answers.keys().next().value);
+        }
+        return this.answers.get(key);
+    }
+
+    async stop() {
+        if (!this.running)
+            return;
+        this.turn++;
+        this.working('');
+        await this.planner.stop();
+        this.running = null;
+        this.root.classList.add('stale');
+        this.say([]);
+        this.sign.textContent = 'stopped: what is shown answers an earlier question';
+    }
+
+    working(text) {
+        this.sign.textContent = text;
+        this.root.classList.toggle('asking', text !== '');
+    }
+
+    /* ---- what went wrong ---- */
+
+    // The control that a message of the command is about; undefined: it is about the whole question.
+    controlOf(message) {
+        const option = /^--([a-z-]+)\b/.exec(message), patterns = [/^--fix: (?:expected )?([\w-]+)[=:]/, /^([\w-]+)=\S+:/, /'([\w-]+)=[^']*'/];
+        if (!option || option[1] === 'fix')
+            for (const pattern of patterns) {
+                const name = (pattern.exec(message) || [])[1];
+                if (name && this.controls.has(name))
+                    return this.controls.get(name);
+            }
+        return option ? this.controls.get(option[1]) : message.startsWith(this.value('model') + ':') ? this.controls.get('model') : undefined;
+    }
+
+    blame(control, message) {
+        control.input.setAttribute('aria-invalid', 'true');
+        control.wrong.textContent = message;
+        control.wrong.hidden = false;
+        const more = control.input.closest('details');
+        if (more)
+            more.open = true;
+    }
+
+    clearBlame() {
+        for (const control of this.controls.values())
+            if (!control.wrong.hidden) {
+                control.input.removeAttribute('aria-invalid');
+                control.wrong.hidden = true;
+            }
+    }
+
+    fail(error) {
+        const message = error.message || String(error), control = this.controlOf(message);
+        this.clearBlame();
+        if (control && this.suspects.has(control.name)) { // the address is no reason to have no answer
+            this.suspects.delete(control.name);
+            this.put(control.name, EXPLORER_FIRST[control.name] || '');
+            this.say(this.notes = [...this.notes, message]);
+            this.question();
+            return;
+        }
+        if (control)
+            this.blame(control, message);
+        this.root.classList.add('stale');
+        this.verdict.replaceChildren(element('p', {class: 'bad'}, message));
+        this.text.textContent = `rehearse: error: ${message}\n`;
+    }
+
+    /* ---- the answer ---- */
+
+    show(answer, options) {
+        const {json, text} = answer, isPlan = json.format === 'rehearse-plan/2';
+        this.clearBlame();
+        this.suspects.clear();
+        this.root.classList.remove('stale');
+        this.text.textContent = text;
+        this.open = name => this[name].parentNode.removeAttribute('hidden');
+        for (const name of ['money', 'time', 'memory', 'splits', 'played'])
+            this[name].parentNode.hidden = true;
+        if (isPlan)
+            this.showPlan(json, text, options);
+        else
+            this.showSweep(json, text);
+        if (this.suspects.size === 0 && !this.notes.length)
+            this.say([]);
+        this.writeAddress();
+    }
+
+    showPlan(plan, text, options) {
+        this.plan = plan;
+        this.best = splitOfPlan(plan);
+        this.showVerdict(plan, text);
+        this.showFound(plan);
+        this.showMoney(text);
+        this.showTime(plan, text);
+        this.showMemory(plan);
+        this.showSplits({json: {...plan, alternatives: []}, text}, options);
+        this.showPlayed(plan);
+    }
+
+    showVerdict(plan, text) {
+        const {expected, low, high, extrapolates} = plan.iteration, seconds = value => this.planner.show(value, 's');
+        const time = Number.isFinite(expected) ? expected : plan.iteration_time, paragraphs = text.split(/\n\s*\n/);
+        const rate = /^(\S+) tokens\/s, (\S+) per device; (.+)$/m.exec(paragraphs[1]);
+        const fact = (name, value) => value ? element('div', {}, element('dt', {}, name), element('dd', {}, value)) : '';
+        this.verdict.replaceChildren(
+            element('p', {class: 'headline'}, element('b', {}, seconds(time)),
+                ` an iteration, ${Number.isFinite(expected) ? 'expected' : 'by formula'}`, this.change(time, plan)),
+            element('p', {class: 'arrangement'}, ...paragraphs[2].split('\n').slice(0, 4).flatMap(line => [line, element('br')])),
+            element('dl', {class: 'facts'},
+                fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval', Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`),
+                fact('by formula', seconds(plan.iteration_time)), fact('tokens/s', rate && rate[1]), fact('per device', rate && rate[2]),
+                fact('of the peak', rate && rate[3].replace(/ of .*/, '')),
+                fact('fullest device', this.planner.show(plan.memory, 'bytes'))),
+            ...sentences(paragraphs[1].split('\n').slice(1)).map(line => element('p', {class: plan.proven_optimal && /^proven/.test(line) ? 'good' : 'soft'}, line)));
+    }
+
+    // Beside the answer before, of the same tokens: whether a turned knob helps.
+    change(time, plan) {
+        const work = [plan.model.name, plan.training.global_batch, plan.training.sequence].join(), before = this.before;
+        this.before = {time, work};
+        const share = before && before.work === work ? time / before.time - 1 : 0;
+        if (Math.abs(share) < 5e-4)
+            return '';
+        return element('span', {class: share < 0 ? 'good' : 'bad'}, ` ${percentText(Math.abs(share))} ${share < 0 ? 'less' : 'more'} than before`);
+    }
+
+    // What the search chose stands in the empty fields.
+    showFound(plan) {
+        const {training} = plan;
+        const found = {...fixesOf(this.best), schedule: plan.schedule.kind, sequence: training.sequence, headroom: '', precision: training.precision};
+        for (const [name, value] of Object.entries(found)) {
+            const {input, initial, fixed} = this.controls.get(name);
+            if (value === '')
+                continue;
+            if (input.tagName === 'SELECT')
+                input.options[0].textContent = fixed ? `${value}, searched` : value === initial ? initial : `${initial}: ${value}`;
+            else
+                input.placeholder = value;
+        }
+        this.free.disabled = [...EXPLORER_SPLIT, 'fix'].every(name => this.value(name) === '');
+    }
+
+    showMoney(text) {
+        const lines = text.split('\n'), at = lines.findIndex(line => /^(training on|\$)/.test(line));
+        if (at < 0)
+            return;
+        this.money.replaceChildren(...lines.slice(at).filter(line => line.trim()).map(line => element('p', {}, line.trim())));
+        this.open('money');
+    }
+
+    // Parts of the time with the command's words for each.
+    timeParts(parts, text) {
+        const whole = Object.values(parts).reduce((sum, value) => sum + value, 0);
+        return Object.entries(parts).map(([name, value]) => ({name, value, kind: name, share: percentText(value / whole),
+            text: this.planner.show(value, 's'), help: (new RegExp(`^  ${name} .* %  (.*)$`, 'm').exec(text || '') || [])[1]}));
+    }
+
+    showTime(plan, text) {
+        const parts = this.timeParts(plan.iteration.parts, text), whole = parts.reduce((sum, part) => sum + part.value, 0);
+        const rows = parts.map(part => element('tr', {},
+            element('th', {scope: 'row'}, element('i', {class: `kind-${part.kind}`, 'aria-hidden': 'true'}), part.name),
+            element('td', {class: 'n'}, part.text), element('td', {class: 'n'}, part.share), element('td', {class: 'soft'}, part.help || '')));
+        this.time.replaceChildren(stackedBar(parts, whole, 'parts of the iteration'),
+            element('table', {class: 'parts'}, element('tbody', {}, ...rows)));
+        this.open('time');
+    }
+
+    showMemory(plan) {
+        const rows = memoryRows(plan), bytes = value => this.planner.show(value, 'bytes'), free = plan.training.headroom || 0;
+        const drawn = row => {
+            const parts = Object.entries(row.parts).map(([name, value]) => ({name, value, kind: name, text: bytes(value)}));
+            const whole = Math.max(row.limit, row.total), name = row.first === row.last ? `stage ${row.first}` : `stages ${row.first}\u2013${row.last}`;
+            return element('div', {class: 'row'}, element('span', {class: 'name'}, name, element('small', {}, plural(row.devices, 'device'))),
+                stackedBar(parts, whole, `${name}, ${bytes(row.total)} of ${bytes(row.limit)}`, row.limit * (1 - free)),
+                element('span', {class: 'n'}, bytes(row.total)));
+        };
+        const shown = rows.slice(0, EXPLORER_ROWS), rest = rows.slice(EXPLORER_ROWS);
+        const kinds = Object.keys(rows[0].parts).map(name => ({name, kind: name}));
+        this.memory.replaceChildren(...shown.map(drawn), rest.length === 0 ? '' : element('details', {},
+            element('summary', {}, `${plural(rest.length, 'more row')} of stages`), ...rest.map(drawn)),
+        kindsLegend(kinds), element('p', {class: 'soft'},
+            `A full bar is ${bytes(rows[0].limit)}, all that a device has; the line is what may be used: ${percentText(free, 0)} are kept free.`));
+        this.open('memory');
+    }
+
+    /* ---- the table of splits ---- */
+
+    // Columns that the command adds to its table behind the memory (days, money), by the time that begins each row.
+    addedColumns(text) {
+        const lines = text.split('\n'), at = lines.findIndex(line => / slower .* memory/.test(line));
+        const titles = at < 0 ? [] : lines[at].replace(/^.* memory */, '').split(/ {2,}/).filter(title => title.trim());
+        const cells = lines.slice(at + 1).map(line => line.replace(/^.* [KMGT]?i?B\b/, '').trim().split(/ +/));
+        return {titles, cells: at < 0 ? [] : cells};
+    }
+
+    showSplits(answer) {
+        const added = this.addedColumns(answer.text);
+        const splits = [this.best, ...(answer.json.alternatives || [])];
+        this.table = splits.map((split, i) => {
+            const row = {split, whole: split.iteration_time, fixes: fixesOf(split), added: {}};
+            added.titles.forEach((title, column) => (row.added[title] = (added.cells[i] || [])[column] || ''));
+            return row;
+        });
+        this.added = added.titles;
+        this.drawSplits();
+        this.open('splits');
+    }
+
+    drawSplits() {
+        const columns = ['by formula', 'slower', 'tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero', 'recompute', 'devices', 'memory', ...this.added];
+        const slowest = Math.max(...this.table.map(row => row.split.iteration_time));
+        this.splits.replaceChildren(this.tableOf('Each with the best choice of everything else. Choose one to fix it above.',
+            [...columns, 'where it goes'], this.table.map(row => this.splitRow(row, slowest))));
+    }
+
+    tableOf(caption, titles, rows) {
+        const table = element('table', {class: 'splits', 'aria-label': caption}, element('thead', {}, element('tr', {},
+            ...titles.map(title => element('th', {scope: 'col', class: ['recompute', 'where it goes', 'split'].includes(title) ? '' : 'n'}, title)))),
+        element('tbody', {}, ...rows));
+        makeSortable(table);
+        return element('div', {}, element('p', {class: 'soft'}, caption), element('div', {class: 'wide'}, table));
+    }
+
+    splitRow(row, slowest) {
+        const {split, fixes} = row, parts = this.timeParts(split.parts), number = text => element('td', {class: 'n'}, String(text));
+        const chosen = Object.entries(fixes).every(([name, value]) => this.value(name) === String(value));
+        const slower = split.iteration_time / this.best.iteration_time - 1;
+        return element('tr', {class: chosen ? 'chosen' : null, 'aria-current': chosen ? 'true' : null, onclick: () => this.choose(fixes)},
+            element('td', {class: 'n'}, element('button', {type: 'button', title: 'fix this split'}, this.planner.show(split.iteration_time, 's'))),
+            number(percentText(slower)), ...['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero'].map(name => number(fixes[name])),
+            element('td', {}, fixes.recompute), number(split.devices), number(this.planner.show(split.memory, 'bytes')),
+            ...this.added.map(title => number(row.added[title])),
+            element('td', {class: 'bars'}, stackedBar(parts, slowest, 'parts')));
+    }
+
+    choose(fixes) {
+        for (const [name, value] of Object.entries(fixes))
+            this.put(name, String(value));
+        this.changed(this.controls.get('tp'));
+    }
+
+    /* ---- ranges of devices or batches ---- */
+
+    showSweep(sweep, text) {
+        const titles = Object.keys(sweep.points[0] || {});
+        this.verdict.replaceChildren(element('p', {class: 'headline'}, plural(sweep.points.length, 'plan')),
+            element('p', {class: 'arrangement'}, text.split('\n')[0]));
+        const cell = (name, value) => name.endsWith('_time') || name === 'expected' ? this.planner.show(value, 's') :
+            name === 'memory' ? this.planner.show(value, 'bytes') : name === 'utilisation' ? percentText(value) : String(value ?? '\u2013');
+        const rows = sweep.points.slice(0, 1000).map(point => element('tr', {onclick: () => this.choosePoint(point)},
+            ...titles.map(name => element('td', {class: 'n'}, name === 'devices' ? element('button', {type: 'button'}, String(point.devices)) : cell(name, point[name])))));
+        this.splits.replaceChildren(this.tableOf('Choose a row to look at that plan.', titles.map(name => name.replace(/_/g, ' ')), rows));
+        this.open('splits');
+    }
+
+    choosePoint(point) {
+        this.put('devices', String(point.devices));
+        this.put('global-batch', String(point.global_batch));
+        this.changed(this.controls.get('devices'));
+    }
+
+    /* ---- the timeline, when it is asked for ---- */
+
+    showPlayed(plan) {
+        void plan;
+    }
+}
+
+/* Called by page.js: the planner stands in #planner, and its first question in the block #planner-state. */
+function startPlanner() {
+    const place = document.getElementById('planner'), block = document.getElementById('planner-state');
+    if (place)
+        new Explorer(place, block ? JSON.parse(block.textContent) : {}).begin();
+}
