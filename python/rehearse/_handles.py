@@ -65,6 +65,38 @@ class Table:
     def __getattr__(self, name):
         return _attribute(self, *self._place(name), self._other())
 
+    def __arrow_c_array__(self, requested_schema=None):
+        """The rows for Arrow, as one array of structs. What is not known is null, and what a row has several of is a list."""
+        from rehearse import _arrow
+
+        return _arrow.array(self, requested_schema)
+
+    def __arrow_c_schema__(self):
+        """The types of the columns, for Arrow."""
+        from rehearse import _arrow
+
+        return _arrow.schema(self)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The rows for Arrow: pyarrow.table(plan.stages)."""
+        from rehearse import _arrow
+
+        return _arrow.stream(self, requested_schema)
+
+    def to_polars(self):
+        """The rows as a polars.DataFrame."""
+        import polars
+        from rehearse import _arrow
+
+        return polars.DataFrame(_arrow.Rows(self))
+
+    def to_pandas(self):
+        """The rows as a pandas.DataFrame; what a row has several of is a list."""
+        import pandas
+        from rehearse import _arrow
+
+        return pandas.DataFrame(dict(_arrow.columns(self)))
+
     def _place(self, name):
         return self._handle, f"{self._prefix}.{name}"
 
@@ -203,6 +235,30 @@ class Handle(_rehearse.Handle):
         return f"<pre>{escape(str(self))}</pre>"
 
 
+class Played(Handle):
+    """A run that was played. Its tasks are kept where `keep_tasks` was given, and else made again when they are asked for."""
+
+    __slots__ = ("_again", "_kept")
+    def _place(self, name):
+        return (self._with_tasks() if name == "tasks" else self), name
+
+    def _with_tasks(self):
+        if "tasks.begin" not in self.names and not hasattr(self, "_kept") and hasattr(self, "_again"):
+            made = self._again()
+            if made.write("json") != self.write("json"):
+                raise _rehearse.Error("tasks: the files that this run was made from have changed since: call simulate again")
+            self._kept = made
+        return getattr(self, "_kept", self)
+
+    def __getattr__(self, name):
+        if name in Played.__slots__:  # not set
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), "tasks"} - ({"tasks"} if "tasks.begin" not in self.names and not hasattr(self, "_again") else set()))
+
+
 class Cluster(Handle):
     """Devices, nodes and links."""
 
@@ -217,6 +273,8 @@ class Plan(Handle):
     def __getattr__(self, name):
         if name in SETTINGS:  # its property has failed
             raise AttributeError(f"'{name}' is not one number for all stages of this plan: see 'stages' and 'pipelines'")
+        if name in TRAINING:
+            raise AttributeError(f"this plan has no '{name}': ask for it with tokens=" + " and price=" * (name == "price"))
         return super().__getattr__(name)
 
     def _same(self, *names):
@@ -229,8 +287,18 @@ class Plan(Handle):
             made *= values.pop()
         return made
 
+    def _budget(self, name, unit):
+        """A number of the training on all tokens, in a unit; AttributeError where the plan was asked for no tokens, or no price."""
+        value = self.get("budget." + name)
+        if value is None:
+            raise AttributeError(name)
+        return value / unit
+
     def _pp(self):
         return self._same("pipelines.stages") // max(self["chunks"], 1)
+
+    def __dir__(self):
+        return sorted({*super().__dir__()} - {name for name in (*SETTINGS, *TRAINING) if not hasattr(self, name)})
 
     def figure(self, path):
         """Draws the plan into a file, as ``rehearse plan --figure`` does; that needs gnuplot."""
@@ -268,8 +336,16 @@ SETTINGS = {
     "mbs": (lambda plan: plan["microbatch"], "samples of a micro-batch; 0: not known"),
     "zero": (lambda plan: plan["sharding"], "ZeRO stage; -1: not known"),
 }
+# The training on all tokens, as attributes of a plan that was asked for it: how each is found, its unit and meaning.
+TRAINING = {
+    "days": (lambda plan: plan._budget("seconds", 86400), "d", "time of the whole training, by formula"),
+    "price": (lambda plan: plan._budget("dollars", 1), "USD", "price of the whole training"),
+    "energy": (lambda plan: plan._budget("watt_hours", 1000), "kWh", "energy of the boards in the whole training, at their limits all the time"),
+}
 for _name, (_get, _meaning) in SETTINGS.items():
     setattr(Plan, _name, property(_get, doc=f"{_meaning} [1]"))
+for _name, (_get, _unit, _meaning) in TRAINING.items():
+    setattr(Plan, _name, property(_get, doc=f"{_meaning} [{_unit}]"))
 
 
 class Figure(Handle):
@@ -297,6 +373,9 @@ def attribute_name(key, base):
 def described(value, is_list=False):
     """The type and the documentation of a value: ("float", "seconds … [s]"). Those of a list of answers are columns."""
     kind, unit, meaning = value
+    meaning = re.sub(r"\bnull\b", "None", meaning)
+    if kind.endswith("?") and "None" not in meaning:
+        meaning += "; None: not known"
     if is_list:
         kind = kind if kind in ("column", "texts", "any") else "texts" if kind in ("str", "text") else "column"
     return kind, f"{meaning} [{unit}]" if unit else meaning
@@ -349,7 +428,9 @@ def class_of(format_name, is_list=False):
         if answer and is_list:
             made = _with_values(type(answer["class"] + "List", (Handle,), {"__slots__": (), "__module__": "rehearse"}), answer, True)
         elif answer:
-            made = {"Plan": Plan}.get(answer["class"]) or type(answer["class"], (Handle,), {"__slots__": (), "__module__": "rehearse"})
+            tasks = answer["of"].get("tasks")
+            base = Played if isinstance(tasks, dict) and "begin" in tasks["of"] else Handle
+            made = {"Plan": Plan}.get(answer["class"]) or type(answer["class"], (base,), {"__slots__": (), "__module__": "rehearse"})
             made = _with_values(made, answer)
         _classes[format_name, is_list] = made
     return _classes[format_name, is_list]

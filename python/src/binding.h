@@ -50,6 +50,16 @@ rh_handle *handle_of(PyObject *object, const char *name);
 /* A value as Python has it: a number, text, a tuple of texts, or a column that keeps `owner` alive. */
 PyObject *column_value(PyObject *owner, const struct rh_array *array);
 
+/* The memory of a column. */
+const void *column_data(PyObject *column);
+
+/* For Arrow, of which rehearse/_arrow.py makes descriptions (arrow.c): capsules of one, and what a column is one of:
+ * (format, elements, unknown ones, buffers). */
+PyObject *arrow_schema_of(PyObject *module, PyObject *description);
+PyObject *arrow_array_of(PyObject *module, PyObject *description);
+PyObject *arrow_stream_of(PyObject *module, PyObject *description);
+PyObject *arrow_buffers(PyObject *column, const struct rh_array *array, bool is_contiguous);
+
 /* Borrowed. NULL, and a TypeError: not a Stop. */
 rh_stop *stop_of(PyObject *object);
 

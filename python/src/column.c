@@ -1,6 +1,7 @@
 /* Columns: values of a handle, which Python, numpy and pandas read where they lie. */
 #include "binding.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The buffer protocol became part of the limited interface in Python 3.11, as it had been since 3.3: this struct and these
@@ -55,11 +56,14 @@ static Py_ssize_t item_size(char type)
     }
 }
 
+/* What is not known is None; numpy and pandas, who read the memory, have NaN for it. */
 static PyObject *element(char type, const char *at)
 {
     switch (type) {
-    case 'd':
-        return PyFloat_FromDouble(*(const double *)(const void *)at);
+    case 'd': {
+        double number = *(const double *)(const void *)at;
+        return isnan(number) ? binding_ref(Py_None) : PyFloat_FromDouble(number);
+    }
     case 'q':
         return PyLong_FromLongLong(*(const int64_t *)(const void *)at);
     case 'i':
@@ -214,11 +218,23 @@ static PyObject *column_shape(PyObject *self, void *unused)
                                          : Py_BuildValue("(nn)", column->shape[0], column->shape[1]);
 }
 
-/* For pandas, which asks for it and not for a buffer. */
-static PyObject *column_array(PyObject *self, PyObject *args, PyObject *keywords)
+const void *column_data(PyObject *column)
 {
-    PyObject *helper = PyImport_ImportModule("rehearse._handles");
-    PyObject *function = helper ? PyObject_GetAttrString(helper, "as_array") : NULL;
+    return ((struct column *)column)->array.data;
+}
+
+static PyObject *column_buffers(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return arrow_buffers(self, &((struct column *)self)->array, is_contiguous((struct column *)self));
+}
+
+/* A function of the package, of this column and further arguments. */
+static PyObject *call_with(PyObject *self, const char *module, const char *name, PyObject *args,
+                           PyObject *keywords)
+{
+    PyObject *helper = PyImport_ImportModule(module);
+    PyObject *function = helper ? PyObject_GetAttrString(helper, name) : NULL;
     PyObject *first = function ? PyTuple_Pack(1, self) : NULL;
     PyObject *all = first ? PySequence_Concat(first, args) : NULL;
     PyObject *array = all ? PyObject_Call(function, all, keywords) : NULL;
@@ -227,6 +243,22 @@ static PyObject *column_array(PyObject *self, PyObject *args, PyObject *keywords
     Py_XDECREF(function);
     Py_XDECREF(helper);
     return array;
+}
+
+/* For pandas, which asks for it and not for a buffer. */
+static PyObject *column_array(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return call_with(self, "rehearse._handles", "as_array", args, keywords);
+}
+
+static PyObject *column_arrow_array(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return call_with(self, "rehearse._arrow", "array", args, keywords);
+}
+
+static PyObject *column_arrow_schema(PyObject *self, PyObject *args)
+{
+    return call_with(self, "rehearse._arrow", "schema", args, NULL);
 }
 
 static PyObject *as_list(PyObject *self, const char *method, PyObject *args)
@@ -261,6 +293,10 @@ PyTypeObject *column_type_new(void)
     static PyMethodDef methods[] = {
         {"__array__", (PyCFunction)(void (*)(void))column_array, METH_VARARGS | METH_KEYWORDS,
          "The column for numpy, without a copy."},
+        {"__arrow_c_array__", (PyCFunction)(void (*)(void))column_arrow_array, METH_VARARGS | METH_KEYWORDS,
+         "The column for Arrow: pyarrow.array(column). What is not known is null."},
+        {"__arrow_c_schema__", column_arrow_schema, METH_VARARGS, "Its type, for Arrow."},
+        {"_buffers", column_buffers, METH_NOARGS, "Format, elements, unknown ones and buffers, for Arrow."},
         {"__copy__", column_copy, METH_NOARGS, "The column itself, which never changes."},
         {"__deepcopy__", column_copy, METH_O, "The column itself, which never changes."},
         {"count", column_count, METH_VARARGS, "How many elements have this value."},

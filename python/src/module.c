@@ -79,6 +79,9 @@ static PyObject *commands(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
+    {"arrow_array", arrow_array_of, METH_O, "Arrow's capsules of a description: its schema, and the array."},
+    {"arrow_schema", arrow_schema_of, METH_O, "Arrow's capsule of the schema of a description."},
+    {"arrow_stream", arrow_stream_of, METH_O, "Arrow's capsule of a stream of that array alone."},
     {"commands", commands, METH_NOARGS, "The names of all commands."},
     {"register", handle_register, METH_O,
      "register(function): handles become objects of the class function(kind, start of the document)."},

@@ -1,5 +1,8 @@
 #include "plan/plan_fields.h"
 
+#include <math.h>
+#include <string.h>
+
 static void write_fields(struct json *json, const struct plan_map *map, const void *of)
 {
     fields_write(of, map->fields, map->count, json);
@@ -151,6 +154,21 @@ static void write_fleets(const struct plan *plan, struct json *json)
     json_close(json);
 }
 
+/* By the expected time where it is known, as they are printed; plan_read.c skips them. */
+static void write_rates(const struct plan *plan, struct json *json)
+{
+    double seconds = isfinite(plan->expected) ? plan->expected : plan->iteration_time;
+    double samples = (double)plan->global_batch / seconds;
+    if (plan->global_batch <= 0 || !isfinite(samples))
+        return;
+    json_number(json, "samples_per_second", samples);
+    if (plan->sequence > 0)
+        json_number(json, "tokens_per_second", samples * (double)plan->sequence);
+    for (int i = 0; i < plan->figure_count; i++)
+        if (strcmp(plan->figures[i].name, "utilisation") == 0)
+            json_number(json, "utilisation", plan->figures[i].value * plan->iteration_time / seconds);
+}
+
 void plan_write_json(const struct plan *plan, struct json *json, const char *key)
 {
     json_open(json, key, '{');
@@ -163,6 +181,7 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
     write_map(json, "schedule", &plan_map_schedule, plan);
     json_open(json, "iteration", '{');
     write_fields(json, &plan_map_iteration, plan);
+    write_rates(plan, json);
     plan_write_nearest(&plan->nearest, json);
     write_figures(json, "parts", plan->part_count, plan->parts);
     write_map(json, "bottleneck", &plan_map_bottleneck, plan);

@@ -91,8 +91,30 @@ class Answers(unittest.TestCase):
         self.assertEqual(type(played.tasks).begin.__doc__, "begin [s]")
         self.assertEqual(len(played.tasks.begin), len(played.tasks.kind))
 
+    def test_tasks_are_made_when_they_are_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, trace = os.path.join(folder, "plan.json"), os.path.join(folder, "trace.json")
+            plan = rehearse.plan(**JOB)
+            plan.save(path)
+            kept = rehearse.simulate(plan, keep_tasks=True)
+            for played in (rehearse.simulate(plan), rehearse.simulate(path, trace=trace), kept):
+                if os.path.exists(trace):
+                    os.remove(trace)
+                self.assertIn("tasks", dir(played))
+                self.assertEqual(played.tasks.end.tolist(), kept.tasks.end.tolist())
+                self.assertFalse(os.path.exists(trace))
+            schedule = rehearse.simulate(schedule="zb-v", stages=2, microbatches=3)
+            self.assertEqual(max(schedule.tasks.end), schedule.makespan)
+            self.assertNotIn("tasks", dir(rehearse.simulate(compare=True, stages=2, microbatches=3)))
+            changed = rehearse.simulate(path)
+            rehearse.plan(**{**JOB, "global_batch": 32}).save(path)
+            with self.assertRaisesRegex(rehearse.Error, "have changed since: call simulate again"):
+                changed.tasks
+
     def test_help_says_meaning_and_unit(self):
-        self.assertEqual(rehearse.Plan.memory.__doc__, "bytes of the fullest device [B]")
+        self.assertEqual(rehearse.Plan.memory.__doc__, "bytes of the fullest device; None: not known [B]")
+        self.assertEqual(rehearse.Plan.tokens_per_second.__doc__, "throughput in tokens, by the same time [tokens/s]")
+        self.assertEqual(rehearse.Simulation.lower_bound.__doc__.split("; ")[-1], "None: unknown [s]")
         self.assertEqual(rehearse.Simulation.makespan.__doc__, "time from the first pass to the last [s]")
         self.assertEqual(type(rehearse.plan(**JOB).made_by).planner.__doc__, rehearse.Plan.planner.__doc__)
         for answer in _handles.answers().values():
@@ -147,6 +169,25 @@ class Answers(unittest.TestCase):
         self.assertEqual(played.formula_.iteration_time, played.formula)
         with self.assertRaisesRegex(AttributeError, "this Plan has no 'nearest_'"):
             rehearse.plan(**{**JOB, "model": "vit-l16", "global_batch": 8}, software="ideal").nearest_
+
+    def test_the_training_on_all_tokens(self):
+        plan = rehearse.plan(**JOB, tokens="1T", price=3)
+        self.assertEqual((plan.days * 86400, plan.price, plan.energy * 1000), (plan.budget.seconds, plan.budget.dollars, plan.budget.watt_hours))
+        self.assertAlmostEqual(plan.tokens_per_second, plan.samples_per_second * plan.sequence)
+        self.assertIn("days", dir(plan))
+        plan = rehearse.plan(**JOB)
+        self.assertFalse({"days", "price", "energy"} & set(dir(plan)))
+        with self.assertRaisesRegex(AttributeError, "this plan has no 'price': ask for it with tokens= and price="):
+            plan.price
+
+    def test_what_is_not_known_is_none(self):
+        plan = rehearse.plan(**JOB)
+        unlike = rehearse.simulate(schedule="dualpipe", stages=4, microbatches=8)
+        self.assertEqual((plan.shards_share, plan.stages.backward_weight[0], unlike.lower_bound, unlike.gap), (None,) * 4)
+        for answer in (plan, unlike, rehearse.simulate(plan, compare=True), rehearse.elastic(nodes=8, mtbf="50000h", seeds=1), rehearse.validate()):
+            for name, value in answer.items():
+                if isinstance(value, (float, rehearse.Column)):
+                    self.assertNotIn("nan", repr(value), name)
 
     def test_what_has_a_value_is_not_unknown(self):
         for schedule in ("zb-v", "1f1b", "pipedream"):

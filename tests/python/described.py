@@ -6,8 +6,11 @@ from rehearse import Column, Table, _handles
 
 TYPES = {
     "float": (float, int),
+    "float?": (float, int, type(None)),
     "int": int,
+    "int?": (int, type(None)),
     "bool": bool,
+    "bool?": (bool, type(None)),
     "str": str,
     "text": (str, type(None)),
     "column": Column,
@@ -66,7 +69,7 @@ def _complaints(owner, value, document, place, is_list):
         inner = merged(inner)
         if isinstance(known, list):
             kind, text = _handles.described(known, is_list)
-            if not isinstance(found, TYPES[kind]) or (isinstance(found, bool) and kind not in ("bool", "any")):
+            if not isinstance(found, TYPES[kind]) or (isinstance(found, bool) and kind not in ("bool", "bool?", "any")):
                 yield f"{at}: expected {kind}, found {found!r}"
             if isinstance(inner, dict) and inner and key + "_" in value["of"]:
                 yield from _complaints(getattr(owner, key + "_"), value["of"][key + "_"], inner, at + "_", is_list)

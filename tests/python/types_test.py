@@ -49,7 +49,7 @@ WRONG = {
     "rehearse.weigh()": "weigh",
     'memory: str = rehearse.profile_show("a").microbatch_size': "int",
 }
-TYPES = {"text": "Union[str, None]", "column": "rehearse.Column", "texts": "tuple[Union[str, None], ...]", "any": "object"}
+TYPES = {"float?": "Union[float, None]", "int?": "Union[int, None]", "bool?": "Union[bool, None]", "text": "Union[str, None]", "column": "rehearse.Column", "texts": "tuple[Union[str, None], ...]", "any": "object"}
 
 
 def attributes():
@@ -60,7 +60,7 @@ def attributes():
             name, seen = answer["class"] + "List" * is_list, set()
             for key, value in answer["of"].items():
                 kind = _handles.described(value, is_list)[0] if isinstance(value, list) else "rehearse.Table"
-                if key != "*" and "or" not in value and kind not in seen:
+                if key != "*" and kind not in seen:
                     seen.add(kind)
                     attribute = _handles.attribute_name(key, rehearse.Handle)
                     kind = TYPES.get(kind, kind)
