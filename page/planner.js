@@ -155,6 +155,8 @@ class Explorer {
         this.takeState(this.state.options && Object.keys(this.state.options).length > 0 ? this.state.options : EXPLORER_FIRST);
         this.takeAddress();
         addEventListener('hashchange', () => {
+            if (!location.hash.includes('=')) // a place in the page
+                return;
             this.reset();
             this.takeAddress();
             this.question();
@@ -218,7 +220,7 @@ class Explorer {
     // A label with its field, and the line for what the command says of its value.
     control(name) {
         const row = this.rows.get(name), id = `planner-${name}-${++explorerIds}`, fixed = !row;
-        const choices = fixed ? this.words[name] : row.words || (name === 'software' && this.tables.software.map(one => one.name));
+        const choices = fixed ? this.words[name] : name === 'software' ? this.tables.software.map(one => one.name) : row.words;
         const help = row ? row.help : `--fix ${name}=N`;
         const control = {name, row, fixed, id, initial: row && row.initial && row.initial !== '0' ? row.initial : ''};
         const attributes = {id, name, title: help, 'aria-describedby': `${id}-wrong`, oninput: () => this.changed(control)};
@@ -279,7 +281,8 @@ class Explorer {
 
     value(name) {
         const control = this.controls.get(name);
-        return control.input.type === 'checkbox' ? (control.input.checked ? 'true' : '') : control.input.value.trim();
+        return control.input.type === 'checkbox' ? (control.input.checked ? 'true' : '') :
+            control.input.value.replace(/[\0-\x1f\x7f]/g, '').trim();
     }
 
     // Returns false if a choice has no such word.
@@ -350,8 +353,7 @@ class Explorer {
                 this.notes.push(`${key}=${value.slice(0, 60)}`);
             }
         }
-        // A fragment without any key that is known is a place in the page, as #files.
-        if (unknown.length > 0 && (unknown.length > 1 || location.hash.includes('=')))
+        if (unknown.length > 0 && location.hash.includes('=')) // else it is a place in the page
             this.notes.push(`${unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ')}${unknown.length > 4 ? ', \u2026' : ''
             } ${unknown.length === 1 ? 'is no option' : 'are no options'}`);
         this.say(this.notes);
@@ -431,6 +433,7 @@ class Explorer {
 
     async question() {
         const turn = ++this.turn;
+        this.clearBlame();
         if (this.running) {
             await Promise.race([this.running, new Promise(done => setTimeout(done, EXPLORER_PATIENCE))]);
             if (turn !== this.turn)
@@ -509,7 +512,7 @@ class Explorer {
 
     // The control that a message of the command is about; undefined: it is about the whole question.
     controlOf(message) {
-        const option = /^--([a-z-]+)\b/.exec(message), patterns = [/^--fix: (?:expected )?([\w-]+)[=:]/, /^([\w-]+)=\S+:/, /'([\w-]+)=[^']*'/];
+        const option = /^(?:plan: ')?--([a-z-]+)\b/.exec(message), patterns = [/^--fix: (?:expected )?([\w-]+)[=:]/, /^([\w-]+)=\S+:/, /'([\w-]+)=[^']*'/];
         if (!option || option[1] === 'fix')
             for (const pattern of patterns) {
                 const name = (pattern.exec(message) || [])[1];
@@ -538,11 +541,11 @@ class Explorer {
 
     fail(error) {
         const message = error.message || String(error), control = this.controlOf(message);
-        this.clearBlame();
         if (control && this.suspects.has(control.name)) { // the address is no reason to have no answer
             this.suspects.delete(control.name);
             this.put(control.name, EXPLORER_FIRST[control.name] || '');
             this.say(this.notes = [...this.notes, message]);
+            this.writeAddress();
             this.question();
             return;
         }
@@ -557,7 +560,6 @@ class Explorer {
 
     show(answer, options) {
         const {json, text} = answer, isPlan = json.format === 'rehearse-plan/2';
-        this.clearBlame();
         this.suspects.clear();
         this.root.classList.remove('stale');
         this.text.textContent = text;
@@ -568,9 +570,6 @@ class Explorer {
             this.showPlan(json, text, options);
         else
             this.showSweep(json, text);
-        if (this.suspects.size === 0 && !this.notes.length)
-            this.say([]);
-        this.writeAddress();
     }
 
     showPlan(plan, text, options) {
