@@ -52,7 +52,10 @@ function watchFigures() {
         }
     }, {rootMargin: '400px'});
     for (const figure of document.querySelectorAll('figure.draw'))
-        observer.observe(figure);
+        if (figure.dataset.draw === 'planner' && location.hash.includes('=')) /* a link to a question */
+            drawFigure(figure);
+        else
+            observer.observe(figure);
     /* paper shows all of it */
     addEventListener('beforeprint', () => {
         observer.disconnect();
@@ -130,8 +133,6 @@ function start() {
     document.querySelectorAll('.command').forEach(addCopyButton);
     watchFigures();
     inSlices(document.querySelectorAll('table'), makeSortable);
-    if (typeof startPlanner === 'function')
-        startPlanner();
 }
 
 if (typeof document !== 'undefined')

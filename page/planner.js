@@ -3,7 +3,8 @@
  * command, compiled to WebAssembly (engine.js), and shows the command's numbers. Names, helps, words and defaults of options come from
  * the command too, so that a new word of an option is a new choice here.
  *
- * The page has <section id="planner"> and a block of JSON, {"command": "plan", "options": {"model": "llama-3-70b", …}, "files": {…}}.
+ * A figure's data, {"command": "plan", "options": {"model": "llama-3-70b", …}, "files": {"config.json": "…"}}, are the first question.
+ *
  * A state is the values of the controls: an empty one is the option's default, or left to the search. The address's fragment holds it. */
 
 const EXPLORER_PAUSE = 60; // ms after a key until the question is asked
@@ -139,6 +140,8 @@ class Explorer {
     }
 
     async begin() {
+        const sign = element('p', {class: 'progress', role: 'status'}, 'The planner starts\u2026');
+        this.place.append(sign);
         try {
             if (typeof Planner === 'undefined')
                 throw new Error('this page was made without it');
@@ -148,12 +151,15 @@ class Explorer {
             this.tables = (await this.planner.ask('cost', {list: 'true'}, {forms: ['json']})).json;
             await this.learnWords();
         } catch (error) {
-            this.place.append(element('p', {class: 'note', role: 'status'}, `The planner is off: ${error.message || error}.`));
+            sign.replaceWith(element('p', {class: 'soft', role: 'status'}, `The planner is off: ${error.message || error}.`));
             return;
         }
+        sign.remove();
         this.build();
         this.takeState(this.state.options && Object.keys(this.state.options).length > 0 ? this.state.options : EXPLORER_FIRST);
         this.takeAddress();
+        if (this.suspects.size > 0) // a link to a question leads to its answer
+            this.place.scrollIntoView();
         addEventListener('hashchange', () => {
             if (!location.hash.includes('=')) // a place in the page
                 return;
@@ -187,7 +193,9 @@ class Explorer {
         group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
         element('details', {class: 'more'}, element('summary', {}, 'More'), group('', EXPLORER_MORE.filter(name => this.rows.has(name)))));
         this.root = element('div', {class: 'planner'}, form, this.buildAnswer());
+        this.place.classList.add('planning');
         this.place.append(this.root);
+        this.place.querySelectorAll('.static').forEach(one => one.remove());
         this.root.addEventListener('keydown', event => event.key === 'Escape' && this.stop());
         for (const kind of ['dragover', 'drop'])
             this.root.addEventListener(kind, event => {
@@ -505,7 +513,8 @@ class Explorer {
 
     working(text) {
         this.sign.textContent = text;
-        this.root.classList.toggle('asking', text !== '');
+        for (const [where, name] of [[this.root, 'asking'], [this.sign, 'progress']])
+            where.classList.toggle(name, text !== '');
     }
 
     /* ---- what went wrong ---- */
@@ -753,9 +762,4 @@ class Explorer {
     }
 }
 
-/* Called by page.js: the planner stands in #planner, and its first question in the block #planner-state. */
-function startPlanner() {
-    const place = document.getElementById('planner'), block = document.getElementById('planner-state');
-    if (place)
-        new Explorer(place, block ? JSON.parse(block.textContent) : {}).begin();
-}
+draw.planner = (figure, state) => new Explorer(figure, state).begin();
