@@ -55,9 +55,9 @@ class Driver {
         return this.started.get(key);
     }
 
-    // Opens a file. Options: `scheme` light or dark, `width`, `height`, `fragment`; `before`, a function that runs in the page before
-    // its scripts. The page gets `asked`, addresses outside of itself, and `complaints`.
-    async open(file, {scheme = 'light', width = 1440, height = 900, fragment = '', before = null} = {}) {
+    // Opens a file. Options: `scheme` light or dark, `width`, `height`, `fragment`, `scripts` false to run none; `before`, a function
+    // that runs in the page before its scripts. The page gets `asked`, addresses outside of itself, and `complaints`.
+    async open(file, {scheme = 'light', width = 1440, height = 900, fragment = '', scripts = true, before = null} = {}) {
         const browser = await this.browser(scheme);
         const page = await browser.newPage();
         page.asked = [];
@@ -75,10 +75,18 @@ class Driver {
         await page.setViewport({width, height});
         if (this.name === 'chromium')
             await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+        if (!scripts && this.name === 'chromium')
+            await page.setJavaScriptEnabled(false);
+        if (!scripts && this.name === 'firefox') { // which has no command for that: a copy that allows none
+            const text = fs.readFileSync(file, 'utf8').replace(/script-src 'sha256-[^']*'/, "script-src 'none'");
+            file += '.still.html';
+            fs.writeFileSync(file, text);
+        }
         if (before)
             await page.evaluateOnNewDocument(before);
         await page.goto('file://' + file + fragment, {waitUntil: 'load'});
-        await this.settle(page);
+        if (scripts)
+            await this.settle(page);
         return page;
     }
 
@@ -88,7 +96,7 @@ class Driver {
             let before = -1, same = 0;
             const look = () => {
                 const now = document.querySelectorAll('*').length;
-                same = now === before && !document.querySelector('.progress') ? same + 1 : 0;
+                same = now === before && !document.querySelector('.progress, .asking') ? same + 1 : 0;
                 before = now;
                 if (same === 4)
                     resolve();

@@ -106,4 +106,4 @@ function make(program, folder) {
     return maker;
 }
 
-module.exports = {make, attack, top};
+module.exports = {make, Maker, attack, top};
