@@ -1,16 +1,18 @@
 'use strict';
-/* The planner inside: controls for the options of `rehearse plan`, and its answer in pictures. It plans nothing itself: it asks the
- * command, compiled to WebAssembly (engine.js), and shows the command's numbers. Names, helps, words and defaults of options come from
- * the command too, so that a new word of an option is a new choice here.
+/* The planner inside: controls for the options of `rehearse plan`, and its answer in pictures. It plans nothing itself: it
+ * asks the command, compiled to WebAssembly (engine.js), and shows the command's numbers. Names, helps, words and defaults of
+ * options come from the command too, so that a new word of an option is a new choice here.
  *
- * A figure's data, {"command": "plan", "options": {"model": "llama-3-70b", …}, "files": {"config.json": "…"}}, are the first question.
+ * A figure's data are the first question: {"command": "plan", "options": {"model": "llama-3-70b", …}, "files": {"config.json": "…"}}.
  *
- * A state is the values of the controls: an empty one is the option's default, or left to the search. The address's fragment holds it. */
+ * A state is the values of the controls: an empty one is the option's default, or left to the search. The fragment of the
+ * page's address holds it. */
 
-const EXPLORER_PAUSE = 60; // ms after a key until the question is asked
+const EXPLORER_PAUSE = 25; // ms after a key until the question is asked
 const EXPLORER_PATIENCE = 100; // ms until a progress sign is shown, or an older question is stopped
 const EXPLORER_SPLITS = 8; // rows of the table of splits
 const EXPLORER_ROWS = 12; // rows of memory bars that are not folded away
+const EXPLORER_POINTS = 1000; // rows of the table of a range
 const EXPLORER_FILE = 4 << 20; // bytes of the largest config.json that is read
 
 // Short keys of the fragment. Any other key is an option's or a --fix name itself.
@@ -24,6 +26,7 @@ const EXPLORER_MORE = ['headroom', 'tokens', 'price', 'deadline', 'devices-per-n
 const EXPLORER_CALLED = {tp: 'tensor', cp: 'context', pp: 'pipeline', dp: 'data', ep: 'expert', mbs: 'micro-batch', vp: 'chunks',
     zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone'};
 const EXPLORER_COUNTED = {zero: 0, vp: 1, tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, mbs: 1}; // those that step, and their least value
+const EXPLORER_COLUMNS = ['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero']; // of the table of splits, as the command orders them
 const EXPLORER_FIRST = {model: 'llama-3-70b', device: 'h100', devices: '64', 'global-batch': '512'};
 
 /* ---- texts ---- */
@@ -42,7 +45,8 @@ function percentText(share, digits = 1) {
 
 // Lines of the command as sentences: what is indented goes on from the line before. Those that are told as facts are left out.
 function sentences(lines) {
-    return lines.join('\n').replace(/^(nearest.*)\n {2,}/m, '$1: ').replace(/\n {2,}/g, ' ').split('\n').filter(line => !/^(80 % interval|\S+ tokens\/s)/.test(line));
+    const joined = lines.join('\n').replace(/^(nearest.*)\n {2,}/m, '$1: ').replace(/\n {2,}/g, ' ');
+    return joined.split('\n').filter(line => !/^(80 % interval|\S+ tokens\/s)/.test(line));
 }
 
 function plural(count, one) {
@@ -185,18 +189,19 @@ class Explorer {
     /* ---- controls ---- */
 
     build() {
-        const group = (title, names) => element('fieldset', {}, element('legend', {class: title ? '' : 'heard'}, title || 'More'),
+        const group = (title, names, unseen) => element('fieldset', {}, element('legend', {class: unseen ? 'heard' : ''}, title),
             element('div', {class: 'fields'}, ...names.map(name => this.control(name))));
         this.free = element('button', {type: 'button', class: 'small', onclick: () => this.freeAll()}, 'search all');
         const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner',
             onsubmit: event => event.preventDefault()},
         group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
-        element('details', {class: 'more'}, element('summary', {}, 'More'), group('', EXPLORER_MORE.filter(name => this.rows.has(name)))));
+        element('details', {class: 'more'}, element('summary', {}, 'More'),
+            group('More', EXPLORER_MORE.filter(name => this.rows.has(name)), true)));
         this.root = element('div', {class: 'planner'}, form, this.buildAnswer());
         this.place.classList.add('planning');
         this.place.append(this.root);
         this.place.querySelectorAll('.static').forEach(one => one.remove());
-        this.root.addEventListener('keydown', event => event.key === 'Escape' && this.stop());
+        addEventListener('keydown', event => event.key === 'Escape' && this.stop());
         for (const kind of ['dragover', 'drop'])
             this.root.addEventListener(kind, event => {
                 event.preventDefault();
@@ -212,12 +217,13 @@ class Explorer {
         };
         this.note = element('p', {class: 'note', role: 'status', hidden: true});
         this.sign = element('p', {class: 'sign', role: 'status'});
-        this.verdict = element('div', {class: 'outcome', 'aria-live': 'polite', 'aria-atomic': 'true'});
+        this.verdict = element('div', {class: 'outcome'});
+        this.heard = element('p', {class: 'heard', 'aria-live': 'polite'});
         this.text = element('pre', {tabindex: '0'});
         this.command = element('code');
         const command = element('div', {class: 'command'}, this.command);
         addCopyButton(command);
-        return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
+        return element('div', {class: 'found'}, this.note, this.verdict, this.heard, this.sign,
             part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
             part('memory', 'Memory of a device'), part('splits', 'The fastest splits'), part('played', 'An iteration, played'),
             element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'),
@@ -250,10 +256,10 @@ class Explorer {
         const {models, devices, links} = this.tables;
         const known = {model: models, device: devices, inside: links, across: links}[control.name];
         if (known)
-            control.list = element('datalist', {id: `${control.id}-list`}, ...known.map(one => element('option', {value: one.name},
-                one.title || (one.parameters ? `${(one.parameters / 1e9).toFixed(2)} B` : ''))));
+            control.list = element('datalist', {id: `${control.id}-list`}, ...known.map(one =>
+                element('option', {value: one.name}, one.title || (one.parameters ? `${(one.parameters / 1e9).toFixed(2)} B` : ''))));
         const input = element('input', {...attributes, type: 'text', list: known && `${control.id}-list`, autocomplete: 'off',
-            spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : (control.row.argument || '').toLowerCase()),
+            spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : control.row.argument.toLowerCase()),
             onfocus: known ? () => input.select() : () => {}});
         input.addEventListener('keydown', event => {
             if (control.name in EXPLORER_COUNTED && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
@@ -274,13 +280,14 @@ class Explorer {
             return [];
         const file = element('input', {type: 'file', accept: '.json,.yaml,.yml', hidden: true, 'aria-label': 'a model\'s file',
             onchange: () => file.files.length > 0 && this.takeFile(file.files[0])});
-        return [file, element('button', {type: 'button', class: 'small file', title: 'a config.json of Hugging Face; or drop one here',
-            onclick: () => file.click()}, 'file\u2026')];
+        const title = 'a config.json of Hugging Face; or drop one here';
+        return [file, element('button', {type: 'button', class: 'small file', title, onclick: () => file.click()}, 'file\u2026')];
     }
 
     // Degrees double and halve; chunks and sharding count.
     step(control, up) {
-        const least = EXPLORER_COUNTED[control.name], now = Number.parseInt(control.input.value || control.input.placeholder, 10);
+        const least = EXPLORER_COUNTED[control.name];
+        const now = Number.parseInt(control.input.value || control.input.placeholder, 10);
         const counted = control.name === 'zero' || control.name === 'vp';
         const next = Number.isNaN(now) ? least : counted ? now + (up ? 1 : -1) : up ? now * 2 : Math.floor(now / 2);
         control.input.value = Math.max(least, next);
@@ -362,8 +369,8 @@ class Explorer {
             }
         }
         if (unknown.length > 0 && location.hash.includes('=')) // else it is a place in the page
-            this.notes.push(`${unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ')}${unknown.length > 4 ? ', \u2026' : ''
-            } ${unknown.length === 1 ? 'is no option' : 'are no options'}`);
+            this.notes.push(unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ') + (unknown.length > 4 ? ', \u2026' : '') +
+                (unknown.length === 1 ? ' is no option' : ' are no options'));
         this.say(this.notes);
     }
 
@@ -468,7 +475,7 @@ class Explorer {
             const first = await this.ask(options);
             if (!isNow())
                 return;
-            this.show(first, options);
+            this.show(first);
             const many = {...options, top: String(EXPLORER_SPLITS)}, isPlan = first.json.format === 'rehearse-plan/2';
             const all = isPlan ? await this.ask(many) : first;
             if (!isNow())
@@ -492,7 +499,7 @@ class Explorer {
         if (!this.answers.has(key)) {
             const answer = await this.planner.ask('plan', options, {files: this.files, forms: ['text', 'json']});
             const json = typeof answer.json === 'string' ? JSON.parse(answer.json) : answer.json;
-            this.answers.set(key, {text: answer.text, json});
+            this.answers.set(key, {...answer, json});
             if (this.answers.size > 40)
                 this.answers.delete(this.answers.keys().next().value);
         }
@@ -521,14 +528,11 @@ class Explorer {
 
     // The control that a message of the command is about; undefined: it is about the whole question.
     controlOf(message) {
-        const option = /^(?:plan: ')?--([a-z-]+)\b/.exec(message), patterns = [/^--fix: (?:expected )?([\w-]+)[=:]/, /^([\w-]+)=\S+:/, /'([\w-]+)=[^']*'/];
-        if (!option || option[1] === 'fix')
-            for (const pattern of patterns) {
-                const name = (pattern.exec(message) || [])[1];
-                if (name && this.controls.has(name))
-                    return this.controls.get(name);
-            }
-        return option ? this.controls.get(option[1]) : message.startsWith(this.value('model') + ':') ? this.controls.get('model') : undefined;
+        const option = (/^(?:plan: ')?--([a-z-]+)\b/.exec(message) || [])[1];
+        const fixes = [/^--fix: (?:expected )?([\w-]+)[=:]/, /^([\w-]+)=\S+:/, /'([\w-]+)=[^']*'/];
+        const named = option && option !== 'fix' ? [] : fixes.map(pattern => (pattern.exec(message) || [])[1]);
+        const name = [...named, option, message.startsWith(`${this.value('model')}:`) && 'model'].find(one => this.controls.has(one));
+        return this.controls.get(name);
     }
 
     blame(control, message) {
@@ -562,12 +566,13 @@ class Explorer {
             this.blame(control, message);
         this.root.classList.add('stale');
         this.verdict.replaceChildren(element('p', {class: 'bad'}, message));
+        this.heard.textContent = message;
         this.text.textContent = `rehearse: error: ${message}\n`;
     }
 
     /* ---- the answer ---- */
 
-    show(answer, options) {
+    show(answer) {
         const {json, text} = answer, isPlan = json.format === 'rehearse-plan/2';
         this.suspects.clear();
         this.root.classList.remove('stale');
@@ -576,38 +581,41 @@ class Explorer {
         for (const name of ['money', 'time', 'memory', 'splits', 'played'])
             this[name].parentNode.hidden = true;
         if (isPlan)
-            this.showPlan(json, text, options);
+            this.showPlan(answer);
         else
             this.showSweep(json, text);
     }
 
-    showPlan(plan, text, options) {
+    showPlan({json: plan, text, warnings}) {
         this.plan = plan;
         this.best = splitOfPlan(plan);
-        this.showVerdict(plan, text);
+        this.showVerdict(plan, text, warnings);
         this.showFound(plan);
         this.showMoney(text);
         this.showTime(plan, text);
         this.showMemory(plan);
-        this.showSplits({json: {...plan, alternatives: []}, text}, options);
+        this.showSplits({json: {...plan, alternatives: []}, text});
         this.showPlayed(plan);
     }
 
-    showVerdict(plan, text) {
+    showVerdict(plan, text, warnings = []) {
         const {expected, low, high, extrapolates} = plan.iteration, seconds = value => this.planner.show(value, 's');
         const time = Number.isFinite(expected) ? expected : plan.iteration_time, paragraphs = text.split(/\n\s*\n/);
-        const rate = /^(\S+) tokens\/s, (\S+) per device; (.+)$/m.exec(paragraphs[1]);
+        const rate = /^(\S+) tokens\/s, (\S+) per device; (.*?) of /m.exec(paragraphs[1]);
+        this.heard.textContent = `${seconds(time)} an iteration: ${paragraphs[2].split('\n')[0]}`;
         const fact = (name, value) => value ? element('div', {}, element('dt', {}, name), element('dd', {}, value)) : '';
+        const notes = [...sentences(paragraphs[1].split('\n').slice(1)), ...warnings];
         this.verdict.replaceChildren(
             element('p', {class: 'headline'}, element('b', {}, seconds(time)),
                 ` an iteration, ${Number.isFinite(expected) ? 'expected' : 'by formula'}`, this.change(time, plan)),
-            element('p', {class: 'arrangement'}, ...paragraphs[2].split('\n').slice(0, 4).flatMap(line => [line, element('br')])),
+            element('p', {class: 'arrangement'}, paragraphs[2]),
             element('dl', {class: 'facts'},
-                fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval', Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`),
-                fact('by formula', seconds(plan.iteration_time)), fact('tokens/s', rate && rate[1]), fact('per device', rate && rate[2]),
-                fact('of the peak', rate && rate[3].replace(/ of .*/, '')),
+                fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval',
+                    Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`),
+                fact('by formula', seconds(plan.iteration_time)),
+                ...['tokens/s', 'per device', 'of the peak'].map((name, i) => fact(name, rate && rate[i + 1])),
                 fact('fullest device', this.planner.show(plan.memory, 'bytes'))),
-            ...sentences(paragraphs[1].split('\n').slice(1)).map(line => element('p', {class: plan.proven_optimal && /^proven/.test(line) ? 'good' : 'soft'}, line)));
+            ...notes.map(line => element('p', {class: line.startsWith('proven') ? 'good' : 'soft'}, line)));
     }
 
     // Beside the answer before, of the same tokens: whether a turned knob helps.
@@ -617,17 +625,16 @@ class Explorer {
         const share = before && before.work === work ? time / before.time - 1 : 0;
         if (Math.abs(share) < 5e-4)
             return '';
-        return element('span', {class: share < 0 ? 'good' : 'bad'}, ` ${percentText(Math.abs(share))} ${share < 0 ? 'less' : 'more'} than before`);
+        const [kind, than] = share < 0 ? ['good', 'less'] : ['bad', 'more'];
+        return element('span', {class: kind}, ` ${percentText(Math.abs(share))} ${than} than before`);
     }
 
     // What the search chose stands in the empty fields.
     showFound(plan) {
         const {training} = plan;
-        const found = {...fixesOf(this.best), schedule: plan.schedule.kind, sequence: training.sequence, headroom: '', precision: training.precision};
+        const found = {...fixesOf(this.best), schedule: plan.schedule.kind, sequence: training.sequence, precision: training.precision};
         for (const [name, value] of Object.entries(found)) {
             const {input, initial, fixed} = this.controls.get(name);
-            if (value === '')
-                continue;
             if (input.tagName === 'SELECT')
                 input.options[0].textContent = fixed ? `${value}, searched` : value === initial ? initial : `${initial}: ${value}`;
             else
@@ -652,10 +659,11 @@ class Explorer {
     }
 
     showTime(plan, text) {
-        const parts = this.timeParts(plan.iteration.parts, text), whole = parts.reduce((sum, part) => sum + part.value, 0);
+        const parts = this.timeParts(plan.iteration.parts, text).filter(part => part.value > 0);
+        const whole = parts.reduce((sum, part) => sum + part.value, 0);
         const rows = parts.map(part => element('tr', {},
             element('th', {scope: 'row'}, element('i', {class: `kind-${part.kind}`, 'aria-hidden': 'true'}), part.name),
-            element('td', {class: 'n'}, part.text), element('td', {class: 'n'}, part.share), element('td', {class: 'soft'}, part.help || '')));
+            ...[part.text, part.share].map(text => element('td', {class: 'n'}, text)), element('td', {class: 'soft'}, part.help || '')));
         this.time.replaceChildren(stackedBar(parts, whole, 'parts of the iteration'),
             element('table', {class: 'parts'}, element('tbody', {}, ...rows)));
         this.open('time');
@@ -665,8 +673,9 @@ class Explorer {
         const rows = memoryRows(plan), bytes = value => this.planner.show(value, 'bytes'), free = plan.training.headroom || 0;
         const drawn = row => {
             const parts = Object.entries(row.parts).map(([name, value]) => ({name, value, kind: name, text: bytes(value)}));
-            const whole = Math.max(row.limit, row.total), name = row.first === row.last ? `stage ${row.first}` : `stages ${row.first}\u2013${row.last}`;
-            return element('div', {class: 'row'}, element('span', {class: 'name'}, name, element('small', {}, plural(row.devices, 'device'))),
+            const whole = Math.max(row.limit, row.total), devices = element('small', {}, plural(row.devices, 'device'));
+            const name = row.first === row.last ? `stage ${row.first}` : `stages ${row.first}\u2013${row.last}`;
+            return element('div', {class: 'row'}, element('span', {class: 'name'}, name, devices),
                 stackedBar(parts, whole, `${name}, ${bytes(row.total)} of ${bytes(row.limit)}`, row.limit * (1 - free)),
                 element('span', {class: 'n'}, bytes(row.total)));
         };
@@ -675,7 +684,7 @@ class Explorer {
         this.memory.replaceChildren(...shown.map(drawn), rest.length === 0 ? '' : element('details', {},
             element('summary', {}, `${plural(rest.length, 'more row')} of stages`), ...rest.map(drawn)),
         kindsLegend(kinds), element('p', {class: 'soft'},
-            `A full bar is ${bytes(rows[0].limit)}, all that a device has; the line is what may be used: ${percentText(free, 0)} are kept free.`));
+            `A full bar is ${bytes(rows[0].limit)}, all that a device has; the line is what may be used: ${percentText(free, 0)} is kept free.`));
         this.open('memory');
     }
 
@@ -703,7 +712,7 @@ class Explorer {
     }
 
     drawSplits() {
-        const columns = ['by formula', 'slower', 'tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero', 'recompute', 'devices', 'memory', ...this.added];
+        const columns = ['by formula', 'slower', ...EXPLORER_COLUMNS, 'recompute', 'devices', 'memory', ...this.added];
         const slowest = Math.max(...this.table.map(row => row.split.iteration_time));
         this.splits.replaceChildren(this.tableOf('Each with the best choice of everything else. Choose one to fix it above.',
             [...columns, 'where it goes'], this.table.map(row => this.splitRow(row, slowest))));
@@ -711,7 +720,7 @@ class Explorer {
 
     tableOf(caption, titles, rows) {
         const table = element('table', {class: 'splits', 'aria-label': caption}, element('thead', {}, element('tr', {},
-            ...titles.map(title => element('th', {scope: 'col', class: ['recompute', 'where it goes', 'split'].includes(title) ? '' : 'n'}, title)))),
+            ...titles.map(title => element('th', {scope: 'col', class: /^(recompute|where|split)/.test(title) ? '' : 'n'}, title)))),
         element('tbody', {}, ...rows));
         makeSortable(table);
         return element('div', {}, element('p', {class: 'soft'}, caption), element('div', {class: 'wide'}, table));
@@ -721,9 +730,9 @@ class Explorer {
         const {split, fixes} = row, parts = this.timeParts(split.parts), number = text => element('td', {class: 'n'}, String(text));
         const chosen = Object.entries(fixes).every(([name, value]) => this.value(name) === String(value));
         const slower = split.iteration_time / this.best.iteration_time - 1;
-        return element('tr', {class: chosen ? 'chosen' : null, 'aria-current': chosen ? 'true' : null, onclick: () => this.choose(fixes)},
-            element('td', {class: 'n'}, element('button', {type: 'button', title: 'fix this split'}, this.planner.show(split.iteration_time, 's'))),
-            number(percentText(slower)), ...['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero'].map(name => number(fixes[name])),
+        const button = element('button', {type: 'button', title: 'fix this split'}, this.planner.show(split.iteration_time, 's'));
+        return element('tr', {class: chosen ? 'chosen' : '', 'aria-current': chosen && 'true', onclick: () => this.choose(fixes)},
+            element('td', {class: 'n'}, button), number(percentText(slower)), ...EXPLORER_COLUMNS.map(name => number(fixes[name])),
             element('td', {}, fixes.recompute), number(split.devices), number(this.planner.show(split.memory, 'bytes')),
             ...this.added.map(title => number(row.added[title])),
             element('td', {class: 'bars'}, stackedBar(parts, slowest, 'parts')));
@@ -739,12 +748,14 @@ class Explorer {
 
     showSweep(sweep, text) {
         const titles = Object.keys(sweep.points[0] || {});
+        this.heard.textContent = plural(sweep.points.length, 'plan');
         this.verdict.replaceChildren(element('p', {class: 'headline'}, plural(sweep.points.length, 'plan')),
             element('p', {class: 'arrangement'}, text.split('\n')[0]));
-        const cell = (name, value) => name.endsWith('_time') || name === 'expected' ? this.planner.show(value, 's') :
-            name === 'memory' ? this.planner.show(value, 'bytes') : name === 'utilisation' ? percentText(value) : String(value ?? '\u2013');
-        const rows = sweep.points.slice(0, 1000).map(point => element('tr', {onclick: () => this.choosePoint(point)},
-            ...titles.map(name => element('td', {class: 'n'}, name === 'devices' ? element('button', {type: 'button'}, String(point.devices)) : cell(name, point[name])))));
+        const cell = (name, value) => name === 'devices' ? element('button', {type: 'button'}, String(value)) :
+            /_time$|^expected$/.test(name) ? this.planner.show(value, 's') : name === 'memory' ? this.planner.show(value, 'bytes') :
+                name === 'utilisation' ? percentText(value) : String(value ?? '\u2013');
+        const rows = sweep.points.slice(0, EXPLORER_POINTS).map(point => element('tr', {onclick: () => this.choosePoint(point)},
+            ...titles.map(name => element('td', {class: /^(recompute|split)/.test(name) ? '' : 'n'}, cell(name, point[name])))));
         this.splits.replaceChildren(this.tableOf('Choose a row to look at that plan.', titles.map(name => name.replace(/_/g, ' ')), rows));
         this.open('splits');
     }
