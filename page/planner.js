@@ -192,12 +192,13 @@ class Explorer {
         const group = (title, names, unseen) => element('fieldset', {}, element('legend', {class: unseen ? 'heard' : ''}, title),
             element('div', {class: 'fields'}, ...names.map(name => this.control(name))));
         this.free = element('button', {type: 'button', class: 'small', onclick: () => this.freeAll()}, 'search all');
+        const answer = this.buildAnswer();
         const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner',
             onsubmit: event => event.preventDefault()},
         group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
         element('details', {class: 'more'}, element('summary', {}, 'More'),
             group('More', EXPLORER_MORE.filter(name => this.rows.has(name)), true)));
-        this.root = element('div', {class: 'planner'}, form, this.buildAnswer());
+        this.root = element('div', {class: 'planner'}, form, answer, this.heard);
         this.place.classList.add('planning');
         this.place.append(this.root);
         this.place.querySelectorAll('.static').forEach(one => one.remove());
@@ -218,12 +219,12 @@ class Explorer {
         this.note = element('p', {class: 'note', role: 'status', hidden: true});
         this.sign = element('p', {class: 'sign', role: 'status'});
         this.verdict = element('div', {class: 'outcome'});
-        this.heard = element('p', {class: 'heard', 'aria-live': 'polite'});
+        this.heard = element('p', {class: 'brief', 'aria-live': 'polite'});
         this.text = element('pre', {tabindex: '0'});
         this.command = element('code');
         const command = element('div', {class: 'command'}, this.command);
         addCopyButton(command);
-        return element('div', {class: 'found'}, this.note, this.verdict, this.heard, this.sign,
+        return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
             part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
             part('memory', 'Memory of a device'), part('splits', 'The fastest splits'), part('played', 'An iteration, played'),
             element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'),
