@@ -25,6 +25,8 @@ void html_image(struct text *out, const char *type, const char *data, size_t len
 /* A block of JSON for the page's script, which is never run: no '<' is in it, so that nothing in it ends the block. */
 void html_data(struct text *out, const char *id, const struct text *json);
 
+void html_base64(struct text *out, const unsigned char *data, size_t length);
+
 /* One part of a stacked bar. */
 struct html_part {
     const char *name;
