@@ -1,5 +1,6 @@
 #include "api/handle.h"
 
+#include "api/page.h"
 #include "core/file_output.h"
 
 #include <math.h>
@@ -49,6 +50,7 @@ static void release_report(rh_handle *handle)
     text_release(&report->text);
     text_release(&report->json_text);
     text_release(&report->csv);
+    text_release(&report->drawing.json);
     arena_release(&report->heard.arena);
     if (report->drop)
         report->drop(report->kept);
@@ -58,7 +60,7 @@ static void release_report(rh_handle *handle)
 static const struct api_form report_forms[] = {
     {.name = "text", .write = write_report_text},
     {.name = "json", .write = write_report_json},
-    {.name = NULL},
+    API_PAGE_FORM{.name = NULL},
 };
 
 static const struct api_kind report_kind = {
@@ -68,10 +70,15 @@ static const struct api_form sweep_forms[] = {
     {.name = "text", .write = write_report_text},
     {.name = "json", .write = write_report_json},
     {.name = "csv", .write = write_report_csv},
-    {.name = NULL},
+    API_PAGE_FORM{.name = NULL},
 };
 
 const struct api_kind api_sweep_kind = {.name = "sweep", .forms = sweep_forms, .release = release_report};
+
+bool api_is_report(const rh_handle *handle)
+{
+    return handle->kind->release == release_report;
+}
 
 /* ---- making ---- */
 
@@ -98,7 +105,7 @@ static void hear_document(rh_handle *handle)
 
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
 {
-    if (made && handle->kind->release == release_report)
+    if (made && api_is_report(handle))
         heard_end(&((struct api_report *)handle)->heard);
     else if (made && handle->kind->write)
         hear_document(handle);

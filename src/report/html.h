@@ -46,6 +46,7 @@ enum html_kind {
     HTML_BYTES,   /* from here on in the order of enum unit_kind */
     HTML_RATE,
     HTML_TIME,
+    HTML_DURATION = HTML_BYTES + UNIT_DURATION,
 };
 
 /* A cell. A text that is NULL and a number that is not finite are shown as a dash. */

@@ -7,6 +7,7 @@
 #include "elastic/series.h"
 #include "figure/elastic.h"
 #include "figure/gnuplot.h"
+#include "figure/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -499,8 +500,38 @@ static bool measure_all(struct goodput_rows *answer, struct parallel *pool, stru
 
 /* ---- the first run over time ---- */
 
+#define DRAWN_BINS 500 /* of the time, on a page */
+
+/* The speed of each policy over days, for a page. */
+static bool draw_series(const struct goodput_rows *answer, const struct elastic_series *series,
+                        struct report_drawing *drawing, struct error *err)
+{
+    struct figure_line *lines = calloc((size_t)answer->count, sizeof *lines);
+    double *values = calloc((size_t)answer->count + 1, DRAWN_BINS * sizeof *values), *days = values;
+    double horizon = answer->traces->horizon;
+    bool ok = (lines && values) || error_memory(err);
+    for (int i = 0; ok && i < answer->count; i++) {
+        double *bins = values + (size_t)(i + 1) * DRAWN_BINS;
+        elastic_series_bins(&series[i], horizon, bins, DRAWN_BINS);
+        lines[i] = (struct figure_line){series[i].policy->name, bins};
+    }
+    for (int i = 0; ok && i < DRAWN_BINS; i++)
+        days[i] = (i + 0.5) * horizon / DRAWN_BINS / SECONDS_PER_DAY;
+    if (ok)
+        report_draw_lines(drawing, &(struct figure_sweep){.title = "Share of full speed over the first run",
+                                                          .x_title = "days",
+                                                          .y_title = "share of full speed",
+                                                          .point_count = DRAWN_BINS,
+                                                          .line_count = answer->count,
+                                                          .x = days,
+                                                          .lines = lines});
+    free(lines);
+    free(values);
+    return ok;
+}
+
 static bool write_series(const struct goodput_rows *answer, const struct elastic_series *series,
-                         struct error *err)
+                         struct report_drawing *drawing, struct error *err)
 {
     const struct rh_elastic_request *given = answer->given;
     struct text text = {0};
@@ -508,21 +539,18 @@ static bool write_series(const struct goodput_rows *answer, const struct elastic
         elastic_series_csv(&series[i], i == 0, &text);
     bool done = !given->timeline || file_write_exact(given->timeline, &text, err);
     text_release(&text);
-    if (!done)
-        return false;
-    return !given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err);
+    return done && draw_series(answer, series, drawing, err) &&
+           (!given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err));
 }
 
-static bool show_first(const struct goodput_rows *answer, struct error *err)
+static bool show_first(const struct goodput_rows *answer, struct report_drawing *drawing, struct error *err)
 {
-    if (!answer->given->timeline && !answer->given->figure)
-        return true;
     struct elastic_series *series = calloc((size_t)answer->count, sizeof *series);
     bool ok = series || error_memory(err);
     int made = 0;
     for (; ok && made < answer->count; made += ok)
         ok = elastic_series_make(&series[made], &answer->rows[made].variant, answer->traces, err);
-    ok = ok && write_series(answer, series, err);
+    ok = ok && write_series(answer, series, drawing, err);
     for (int i = 0; i < made; i++)
         elastic_series_release(&series[i]);
     free(series);
@@ -573,7 +601,8 @@ bool goodput_answer(const struct rh_elastic_request *given, const struct api_cal
     bool ok = (answer.traces || error_memory(err)) && read_failures(&answer, kit, err) &&
               make_rates(&answer, kit, (int)given->faults, err) && draw_first(&answer, err) &&
               choose_policies(&answer, err) && (pool = parallel_new(answer.threads, err)) &&
-              measure_all(&answer, pool, err) && show_first(&answer, err) && deliver(&answer, report, err);
+              measure_all(&answer, pool, err) && show_first(&answer, &report->drawing, err) &&
+              deliver(&answer, report, err);
     parallel_free(pool);
     free(answer.rows);
     for (int i = 0; answer.traces && i < given->seeds; i++)

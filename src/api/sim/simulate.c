@@ -1,5 +1,6 @@
 #include "api/sim/simulate.h"
 #include "api/figure/options.h"
+#include "api/page.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
 #include "core/parallel.h"
@@ -301,6 +302,7 @@ const struct option_spec api_simulate_options[] = {
            .words = figure_style_names, .argument = "STYLE", .initial = "screen",
            .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
                    "a paper"),
+    API_PAGE_OPTION(rh_simulate_request, "output"),
     OPTION_END,
 };
 
@@ -469,7 +471,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
 /* A recorded run has an order and times of its own. */
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
-    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style"};
+    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style", "page"};
     if (given->asked.plan || given->asked.from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->asked.plan ? given->asked.plan : "from");
