@@ -7,6 +7,7 @@
 
 #include "api/heard.h"
 #include "api/value.h"
+#include "api/wings.h"
 #include "report/page.h"
 
 /* Returns a handle of `size` bytes, all else zero. NULL: out of memory. */
@@ -43,7 +44,10 @@ struct api_report {
 /* Returns an empty one, for its maker to write both texts. */
 struct api_report *api_report_new(struct error *err);
 
-bool api_is_report(const rh_handle *handle);
+/* The form "page", where the wing `plan` is: one self-contained HTML file, see report/page.h. A row of a table of
+ * forms. */
+#define API_PAGE_FORM IN_PLAN({.name = "page", .write = api_write_page}, )
+bool api_write_page(const rh_handle *handle, struct text *out, struct error *err);
 
 /* A report that also has comma-separated values. */
 extern const struct api_kind api_sweep_kind;

@@ -165,7 +165,8 @@ static bool add_column(struct report_column *columns, char names[][66], const st
     return true;
 }
 
-/* Takes the parts of a map that add up to a time, a memory or a whole. Returns how many there are; 0: it is none of these. */
+/* Takes the parts of a map that add up to a time, a memory or a whole. Returns how many there are; 0: it is no
+ * such map. */
 static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PARTS], double *total)
 {
     bool adds_up =
@@ -305,10 +306,11 @@ static void add_map(const struct doc_node *map, int depth, struct text *out)
 
 /* ---- the verdict ---- */
 
-/* Sentences of a kind of document. "{schedule}" is the value at a key, "{set/iteration_time s}" one as a time: s, B (bytes), % (of
- * 1) or n (a whole number); {line} is the command that was asked. '|' parts clauses: one with a value that is missing, null or
- * false is left out, and {?key} is a value that is not written. With `list`, the answer is that of the item with the largest
- * value at `by`, or the smallest where `by` begins with '-'. */
+/* Sentences of a kind of document. "{schedule}" is the value at a key, "{set/iteration_time s}" one as a time: s,
+ * h (a long time), B (bytes), % (of 1) or n (a whole number); {line} is the command that was asked. '|' parts
+ * clauses: one with a value that is missing, null or false is left out, and {?key} is a value that is not written.
+ * With `list`, the answer is that of the item with the largest value at `by`, or the smallest where `by` begins
+ * with '-'. */
 static const struct headline {
     const char *format, *list, *by, *asked, *says, *sure, *what, *next;
 } headlines[] = {
@@ -354,7 +356,8 @@ static bool is_missing(const struct doc_node *node)
            (node->type == DOC_BOOL && !node->boolean);
 }
 
-/* Appends the value that a placeholder of a sentence names, from the item or else the document. False: it is missing. */
+/* Appends the value that a placeholder of a sentence names, from the item or else the document. False: it is
+ * missing. */
 static bool fill(const struct report_part *part, const struct doc_node *item, const char *place, int length,
                  struct text *out)
 {

@@ -10,7 +10,8 @@
 extern const char page_style[], page_script[], page_script_digest[];
 extern const size_t page_style_size, page_script_size;
 
-/* Nothing is loaded, and no script runs but the page's own and what that starts: the policy says so to the browser as well. */
+/* Nothing is loaded, and no script runs but the page's own and what that starts: the policy says so to the browser
+ * as well. */
 void report_page_begin(struct text *page, const char *title, const char *class)
 {
     text_format(page,

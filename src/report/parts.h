@@ -56,8 +56,9 @@ void report_next(struct report_part *part, const char *what, const char *format,
 /* Adds what stands first in a section: question, answer, how sure it is, and what to run next. */
 void report_verdict(const struct report_part *part, struct text *out);
 
-/* Begins a picture that the script draws from JSON, which this keeps as a block of data: draw.curve of page/curve.js is "curve".
- * What stands in it up to report_figure_end is what readers without scripts see. `caption` may be NULL. */
+/* Begins a picture that the script draws from JSON, which this keeps as a block of data: draw.curve of
+ * page/curve.js is "curve". What stands in it up to report_figure_end is what readers without scripts see.
+ * `caption` may be NULL. */
 void report_figure(struct report_part *part, const char *draw, const struct text *json, const char *caption);
 void report_figure_end(struct report_part *part);
 

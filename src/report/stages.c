@@ -11,8 +11,8 @@
 #define STAGE_COLUMNS 19
 #define ANY           (-INFINITY)
 
-/* What a device does for one micro-batch, all chunks of its stage together; neighbours that differ in memory alone share a row, as in
- * the table of `plan`. */
+/* What a device does for one micro-batch, all chunks of its stage together; neighbours that differ in memory alone
+ * share a row, as in the table of `plan`. */
 struct stage_row {
     struct plan_stage stage; /* of the first chunk; seconds of all */
     int first, last, layers;

@@ -2,7 +2,6 @@
 #include "api/command.h"
 #include "api/elastic/goodput.h"
 #include "api/elastic/report.h"
-#include "api/page.h"
 #include "core/file_output.h"
 #include "core/random.h"
 #include "core/statistics.h"
@@ -76,8 +75,8 @@ static bool ask_rates(const struct elastic_report *report, double *values, struc
     return true;
 }
 
-/* Draws the throughput against the number of live nodes, for a page and into the file `path`, whose ending sets the format; NULL:
- * into none. */
+/* Draws the throughput against the number of live nodes, for a page and into the file `path`, whose ending sets
+ * the format; NULL: into none. */
 static bool elastic_report_draw(const struct elastic_report *report, struct report_drawing *drawing,
                                 const char *path, struct error *err)
 {
@@ -521,7 +520,7 @@ const struct option_spec api_elastic_options[] = {
            .help =
                "also draw the throughput against the number of live nodes, or with failures over time; the "
                "ending is .svg, .png or .pdf (needs gnuplot)"),
-    API_PAGE_OPTION(rh_elastic_request, NULL),
+    OPTION_PAGE(rh_elastic_request, NULL),
     OPTION_END,
 };
 

@@ -1,4 +1,5 @@
 #include "api/elastic/goodput.h"
+#include "api/elastic/report.h"
 #include "core/fields.h"
 #include "core/file_output.h"
 #include "core/progress.h"
@@ -7,7 +8,6 @@
 #include "elastic/series.h"
 #include "figure/elastic.h"
 #include "figure/gnuplot.h"
-#include "figure/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -500,36 +500,6 @@ static bool measure_all(struct goodput_rows *answer, struct parallel *pool, stru
 
 /* ---- the first run over time ---- */
 
-#define DRAWN_BINS 500 /* of the time, on a page */
-
-/* The speed of each policy over days, for a page. */
-static bool draw_series(const struct goodput_rows *answer, const struct elastic_series *series,
-                        struct report_drawing *drawing, struct error *err)
-{
-    struct figure_line *lines = calloc((size_t)answer->count, sizeof *lines);
-    double *values = calloc((size_t)answer->count + 1, DRAWN_BINS * sizeof *values), *days = values;
-    double horizon = answer->traces->horizon;
-    bool ok = (lines && values) || error_memory(err);
-    for (int i = 0; ok && i < answer->count; i++) {
-        double *bins = values + (size_t)(i + 1) * DRAWN_BINS;
-        elastic_series_bins(&series[i], horizon, bins, DRAWN_BINS);
-        lines[i] = (struct figure_line){series[i].policy->name, bins};
-    }
-    for (int i = 0; ok && i < DRAWN_BINS; i++)
-        days[i] = (i + 0.5) * horizon / DRAWN_BINS / SECONDS_PER_DAY;
-    if (ok)
-        report_draw_lines(drawing, &(struct figure_sweep){.title = "Share of full speed over the first run",
-                                                          .x_title = "days",
-                                                          .y_title = "share of full speed",
-                                                          .point_count = DRAWN_BINS,
-                                                          .line_count = answer->count,
-                                                          .x = days,
-                                                          .lines = lines});
-    free(lines);
-    free(values);
-    return ok;
-}
-
 static bool write_series(const struct goodput_rows *answer, const struct elastic_series *series,
                          struct report_drawing *drawing, struct error *err)
 {
@@ -539,7 +509,7 @@ static bool write_series(const struct goodput_rows *answer, const struct elastic
         elastic_series_csv(&series[i], i == 0, &text);
     bool done = !given->timeline || file_write_exact(given->timeline, &text, err);
     text_release(&text);
-    return done && draw_series(answer, series, drawing, err) &&
+    return done && elastic_draw_series(series, answer->count, answer->traces->horizon, drawing, err) &&
            (!given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err));
 }
 

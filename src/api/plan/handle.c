@@ -1,6 +1,5 @@
 #include "api/plan/handle.h"
 
-#include "api/page.h"
 #include "core/fields.h"
 
 static const struct api_plan *of(const rh_handle *handle)

@@ -1,7 +1,6 @@
 /* rh_plan_find: the options of `rehearse plan`, and what they ask for. */
 #include "plan/split/plan.h"
 #include "api/choose.h"
-#include "api/page.h"
 #include "api/plan/command.h"
 #include "api/plan/deliver.h"
 #include "api/plan/handle.h"
@@ -351,7 +350,7 @@ const struct option_spec api_plan_options[] = {
            .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"),
     OPTION(rh_plan_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
            .help = "also draw the plan or the sweep; the ending is .svg, .png or .pdf (needs gnuplot)"),
-    API_PAGE_OPTION(rh_plan_request, "output"),
+    OPTION_PAGE(rh_plan_request, "output"),
     OPTION(rh_plan_request, from, OPTION_HANDLE, "from",
            .help = "a plan that was found or loaded before, instead of searching one"),
     OPTION(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,

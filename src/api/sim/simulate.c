@@ -1,6 +1,5 @@
 #include "api/sim/simulate.h"
 #include "api/figure/options.h"
-#include "api/page.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
 #include "core/parallel.h"
@@ -302,7 +301,7 @@ const struct option_spec api_simulate_options[] = {
            .words = figure_style_names, .argument = "STYLE", .initial = "screen",
            .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
                    "a paper"),
-    API_PAGE_OPTION(rh_simulate_request, "output"),
+    OPTION_PAGE(rh_simulate_request, "output"),
     OPTION_END,
 };
 

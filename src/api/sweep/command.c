@@ -1,6 +1,5 @@
 /* rh_sweep_plans: plans are played for every combination of devices, batch, schedule and links. */
 #include "api/command.h"
-#include "api/page.h"
 #include "api/plan/deliver.h"
 #include "api/plan/handle.h"
 #include "api/plan/planning.h"
@@ -540,7 +539,7 @@ const struct option_spec api_sweep_options[] = {
     OPTION(rh_sweep_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
            .help = "also write the sweep (rehearse-sweep/1) to FILE; an interrupted sweep continues from "
                    "FILE.sweep"),
-    API_PAGE_OPTION(rh_sweep_request, NULL),
+    OPTION_PAGE(rh_sweep_request, NULL),
     OPTION_END,
 };
 
