@@ -88,7 +88,7 @@ static void write_answer(struct report_part *part, const char *kind, const struc
     text_add(page, "<main>\n<header>\n");
     html_element(page, "h1", NULL, "%c%s", toupper((unsigned char)*kind), kind + 1);
     report_verdict(part, page);
-    text_add(page, "</header>\n");
+    text_add(page, "</header>\n<h2 class=\"heard\">In detail</h2>\n");
     text_add(page, text_within(&part->out, page));
     text_add(page, "<details>\n<summary>The answer as the command prints it</summary>\n");
     if (answer->line) {

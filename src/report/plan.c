@@ -149,7 +149,8 @@ static void add_figures(const struct plan *plan, struct text *out)
         if (strcmp(name, "devices") == 0) /* told before */
             continue;
         if (strcmp(name, "utilisation") == 0)
-            html_fact_share(out, "of the devices' peak", figure->value);
+            html_fact_share(out, "of the devices' peak", // when an iteration takes as long as is expected
+                            figure->value * plan->iteration_time / seconds_expected(plan));
         else if (strncmp(name, "memory ", 7) == 0)
             html_fact_quantity(out, name, figure->value, UNIT_BYTES);
         else if (strncmp(name, "seconds ", 8) == 0)
