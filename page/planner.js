@@ -22,11 +22,12 @@ const EXPLORER_KEYS = {m: 'model', d: 'device', n: 'devices', b: 'global-batch',
 const EXPLORER_JOB = ['model', 'device', 'devices', 'global-batch', 'sequence', 'precision', 'software'];
 const EXPLORER_SPLIT = ['tp', 'cp', 'pp', 'dp', 'ep', 'mbs', 'vp', 'zero', 'recompute', 'schedule'];
 const EXPLORER_MORE = ['headroom', 'tokens', 'price', 'deadline', 'devices-per-node', 'inside', 'across', 'imbalance', 'fix',
-    'no-neighbours'];
+    'no-neighbours', 'explain'];
 const EXPLORER_CALLED = {tp: 'tensor', cp: 'context', pp: 'pipeline', dp: 'data', ep: 'expert', mbs: 'micro-batch', vp: 'chunks',
-    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone'};
+    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone', explain: 'explain in the text'};
 const EXPLORER_COUNTED = {zero: 0, vp: 1, tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, mbs: 1}; // those that step, and their least value
 const EXPLORER_COLUMNS = ['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero']; // of the table of splits, as the command orders them
+const EXPLORER_OWN = ['top', 'pareto', 'output', 'figure', 'page', 'emit', 'launcher']; // options that are not of the question
 const EXPLORER_FIRST = {model: 'llama-3-70b', device: 'h100', devices: '64', 'global-batch': '512'};
 
 /* ---- texts ---- */
@@ -327,6 +328,7 @@ class Explorer {
                 control.input.value = EXPLORER_FIRST[control.name] || '';
         this.suspects.clear();
         this.notes = [];
+        this.kept = {};
     }
 
     freeAll() {
@@ -344,7 +346,11 @@ class Explorer {
                 this.takeFixes([].concat(value).join(',').split(','));
             else if (this.controls.has(name))
                 this.put(name, String(value));
-            else if (this.rows.has(name) && !['top', 'output', 'figure', 'threads'].includes(name))
+            else if (!this.rows.has(name) || EXPLORER_OWN.includes(name))
+                continue;
+            else if (/^(FILE|FOLDER|P)$/.test(this.rows.get(name).argument))
+                this.notes.push(`--${name} is a file, which a page does not have`);
+            else
                 this.kept[name] = value;
     }
 
@@ -366,12 +372,12 @@ class Explorer {
                 this.suspects.add(name);
             else {
                 this.put(name, '');
-                this.notes.push(`${key}=${value.slice(0, 60)}`);
+                this.notes.push(`'${key}=${value.slice(0, 60)}' in the address is no choice`);
             }
         }
         if (unknown.length > 0 && location.hash.includes('=')) // else it is a place in the page
             this.notes.push(unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ') + (unknown.length > 4 ? ', \u2026' : '') +
-                (unknown.length === 1 ? ' is no option' : ' are no options'));
+                (unknown.length === 1 ? ' in the address is no option' : ' in the address are no options'));
         this.say(this.notes);
     }
 
@@ -388,7 +394,7 @@ class Explorer {
     }
 
     say(notes) {
-        this.note.textContent = notes.length > 0 ? `Ignored in the address: ${notes.join('; ')}.` : '';
+        this.note.textContent = notes.length > 0 ? `Left out: ${notes.join('; ')}.` : '';
         this.note.hidden = notes.length === 0;
     }
 
