@@ -107,7 +107,7 @@ static struct event span_of(const char *category, const char *name, int64_t proc
                             double begin, double end)
 {
     struct event event = event_at("X", category, name, process, thread, begin);
-    double duration = round((end - begin) * 1e9) / 1e3;
+    double duration = (round(end * 1e9) - round(begin * 1e9)) / 1e3;
     event.duration = duration > 0 ? duration : 0;
     return event;
 }
