@@ -49,16 +49,17 @@ bool launch_write_runs(enum launch_format format, const struct plan *plan, const
 
 /* What starts the processes of a script. */
 enum launch_launcher {
-    LAUNCHER_TORCHRUN, /* the script runs on each node */
-    LAUNCHER_SBATCH,   /* slurm runs it: srun starts torchrun on each node */
+    LAUNCHER_TORCHRUN,   /* the script runs on each node */
+    LAUNCHER_SBATCH,     /* slurm runs it: srun starts torchrun on each node */
+    LAUNCHER_KUBERNETES, /* an indexed job, whose pods run torchrun */
     LAUNCHER_COUNT
 };
 
 extern const char *const launch_launcher_names[LAUNCHER_COUNT + 1];
 
-/* Appends a shell script that starts the plan's job: the options of launch_write, and nodes, processes and port. What a
- * plan does not know (data, tokenizer, learning rate) are variables with a default. ERROR_USAGE: a format that no
- * program starts from; ERROR_INFEASIBLE: also without a job. */
+/* Appends a shell script (for Kubernetes YAML that holds one) that starts the plan's job: the options of launch_write,
+ * and nodes, processes and port. What a plan does not know (data, tokenizer, learning rate) are variables with a
+ * default. ERROR_USAGE: a format that no program starts from; ERROR_INFEASIBLE: also without a job. */
 bool launch_write_script(enum launch_format format, enum launch_launcher launcher, const struct plan *plan,
                          const struct job *job, struct text *out, struct error *err);
 

@@ -245,7 +245,13 @@ static void kinds_that_are_not_read(void **state)
 {
     (void)state;
     text_refused("job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2}\n",
-                 "job.yaml: a Kubernetes manifest: give the training script that it runs");
+                 "job.yaml: a Kubernetes manifest without 'bash -c SCRIPT' in a container: give the training "
+                 "script that it runs");
+    text_refused(
+        "job.yaml",
+        "apiVersion: v1\nkind: Pod\nspec: {containers: [{command: [python, -c], args: [pass]}, 7]}\n",
+        "job.yaml: a Kubernetes manifest without 'bash -c SCRIPT' in a container: give the training "
+        "script that it runs");
     text_refused("8B.yaml",
                  "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n",
                  "8B.yaml: torchtune recipes are not supported");

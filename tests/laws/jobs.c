@@ -175,6 +175,8 @@ static bool emitted(struct law_case *kase)
                                                           : "emitted.toml";
     if (!kase->answer.handle)
         return true;
+    if (random_one_in(&kase->random, 3))
+        return emitted_in(kase, format, "kubernetes", "start.yaml");
     if (random_one_in(&kase->random, 2))
         return emitted_in(kase, format, random_one_in(&kase->random, 2) ? "torchrun" : "sbatch", "start.sh");
     return emitted_in(kase, format, NULL, file);

@@ -306,7 +306,7 @@ const struct option_spec api_plan_options[] = {
     OPTION(rh_plan_request, launcher, OPTION_WORD, "launcher", .needs = "emit", .topic = "output",
            .argument = "NAME", .words = launch_launcher_names,
            .help = "with --emit megatron, torchtitan or deepspeed: print a whole script that starts the job, "
-                   "run on each node (torchrun) or given to slurm (sbatch)"),
+                   "run on each node (torchrun) or given to slurm (sbatch), or a job of Kubernetes"),
     OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .takers = PLANS_JOB, .topic = "job",
            .argument = "FILE",
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "

@@ -61,7 +61,9 @@ static const char *other_kind(const struct doc *doc)
     static const struct {
         const char *keys[3], *what;
     } kinds[] = {
-        {{"apiVersion", "kind", "spec"}, "a Kubernetes manifest: give the training script that it runs"},
+        {{"apiVersion", "kind", NULL},
+         "a Kubernetes manifest without 'bash -c SCRIPT' in a container: give the training script that it "
+         "runs"},
         {{"jobs", "on", NULL}, "a GitHub workflow, not a launch description"},
         {{"services", "version", NULL}, "a Docker Compose file, not a launch description"},
         {{"tokenizer._component_", NULL, NULL}, "torchtune recipes are not supported"},
@@ -192,6 +194,61 @@ static bool read_script(struct launch_options *options, const struct launch_inpu
     return ok;
 }
 
+/* ---- manifests of Kubernetes ---- */
+
+/* Returns the script that the first of all containers runs which has one: the text behind "bash -c". */
+static const struct doc_node *container_script(const struct doc_node *node)
+{
+    static const char *const lists[] = {"command", "args"};
+    const struct doc_node *containers = node->type == DOC_MAP ? doc_find(node, "containers") : NULL;
+    for (const struct doc_node *one = containers ? containers->first_child : NULL; one; one = one->next) {
+        bool shell = false, script = false;
+        for (int i = 0; i < 2; i++) {
+            const struct doc_node *list = one->type == DOC_MAP ? doc_find(one, lists[i]) : NULL;
+            for (const struct doc_node *word = list ? list->first_child : NULL; word; word = word->next) {
+                if (script && word->type == DOC_STRING)
+                    return word;
+                script = shell && word->type == DOC_STRING && text_starts_with(word->text, "-") &&
+                         text_ends_with(word->text, "c"); /* "-c", "-lc", "-exc" */
+                shell = shell || (word->type == DOC_STRING && text_ends_with(word->text, "sh"));
+            }
+        }
+    }
+    for (const struct doc_node *child = node->first_child; child; child = child->next) {
+        const struct doc_node *found = container_script(child);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* Adds the variables of a container as assignments, all on one line. */
+static void add_variables(const struct doc_node *container, struct text *script)
+{
+    const struct doc_node *list = doc_find(container, "env");
+    for (const struct doc_node *one = list ? list->first_child : NULL; one; one = one->next) {
+        const struct doc_node *name = one->type == DOC_MAP ? doc_find(one, "name") : NULL,
+                              *value = name ? doc_find(one, "value") : NULL;
+        if (value && name->text && value->text && !strpbrk(value->text, "'\n"))
+            text_format(script, "%s='%s'; ", name->text, value->text);
+    }
+}
+
+/* Reads the script of a manifest, whose lines are those of the file. */
+static bool read_manifest(struct launch_options *options, const struct launch_input *input,
+                          const struct doc_node *script, struct error *err)
+{
+    struct text text = {0};
+    add_variables(script->parent->parent, &text);
+    for (uint32_t line = strchr(script->text, '\n') ? 0 : 1; line < script->line;
+         line++) /* "|" is a line of its own */
+        text_add(&text, "\n");
+    text_add_bytes(&text, script->text, script->length);
+    bool ok = (!text.failed || error_memory(err)) && read_script(options, input, text.data, text.length, err);
+    text_release(&text);
+    return ok;
+}
+
 static bool read_document(struct launch_options *options, const struct launch_input *input,
                           enum doc_syntax syntax, const char *data, size_t length, struct error *err)
 {
@@ -203,13 +260,28 @@ static bool read_document(struct launch_options *options, const struct launch_in
         return false;
     int first = options->argument_count;
     const char *other = doc.root->type == DOC_MAP ? other_kind(&doc) : NULL;
+    bool manifest = doc.root->type == DOC_MAP && doc_find(doc.root, "apiVersion");
+    const struct doc_node *script = manifest ? container_script(doc.root) : NULL;
     bool ok = doc.root->type != DOC_MAP ? refuse(input->path, err, "expected a map")
+              : script                  ? read_manifest(options, input, script, err)
               : other                   ? error_set(err, ERROR_INPUT, "%s: %s", input->path, other)
               : is_config(&doc)         ? take_config(options, &doc, err)
                                         : read_source(options, &source, err);
     launch_ask_settings(options, first);
     doc_release(&doc);
     return ok;
+}
+
+/* Returns whether a text begins as manifests of Kubernetes do, behind its comments. */
+static bool is_manifest(const char *data, size_t length)
+{
+    static const char first[] = "apiVersion:";
+    const char *end = data + length;
+    while (data < end && (*data == '#' || *data == '\n')) {
+        const char *line = memchr(data, '\n', (size_t)(end - data));
+        data = line ? line + 1 : end;
+    }
+    return (size_t)(end - data) >= sizeof first && memcmp(data, first, sizeof first - 1) == 0;
 }
 
 /* JSON and YAML are known by their beginning where the name does not say it. */
@@ -236,7 +308,7 @@ static bool read_data(struct launch_options *options, const struct launch_input 
     if (text_ends_with(path, ".json") || (start < length && data[start] == '{' &&
                                           !text_ends_with(path, ".yml") && !text_ends_with(path, ".yaml")))
         return read_document(options, input, DOC_JSON, data, length, err);
-    if (text_ends_with(path, ".yaml") || text_ends_with(path, ".yml"))
+    if (text_ends_with(path, ".yaml") || text_ends_with(path, ".yml") || is_manifest(data, length))
         return read_document(options, input, DOC_YAML, data, length, err);
     return read_script(options, input, data, length, err);
 }
