@@ -9,7 +9,7 @@ WITH_CEPH    ?=
 # In `make test`, tests may be skipped where something is not installed; `make check` installs it.
 SKIPS        ?= any
 
-SOURCES = $(shell find src tests fuzz bench include scripts -name '*.[ch]' 2>/dev/null)
+SOURCES = $(shell find src page tests fuzz bench include scripts -name '*.[ch]' 2>/dev/null)
 
 .PHONY: all demo test check bench fuzz soak install wheel dist deb check-packages format lint clean help
 

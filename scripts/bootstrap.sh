@@ -192,6 +192,7 @@ need check fish '' has_command fish
 need check chromium '' has_command chromium
 need check firefox-esr '' has_command firefox-esr
 need check nodejs '' has_command node
+need check emscripten 'the planner in the pages' has_command emcc
 need check npm '' has_command npm
 # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
 need check iproute2 '' has_command ip

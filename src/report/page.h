@@ -2,39 +2,18 @@
 #ifndef REHEARSE_REPORT_PAGE_H
 #define REHEARSE_REPORT_PAGE_H
 
-#include "core/error.h"
 #include "core/text.h"
 
-#include <stddef.h>
-
-/* Begins a page; its contents, if `class` is "frame", and <main> follow. */
-void report_page_begin(struct text *page, const char *title, const char *class);
+/* Begins a page; its contents and <main> follow. */
+void report_page_begin(struct text *page, const char *title);
 
 /* Ends <main>; blocks of data may follow. */
 void report_page_close(struct text *page, const char *remark);
 
+/* Adds the planner that runs in the page, 1.5 MB, for pages that have a figure of it: nothing where this program was built without
+ * (docs/page.md), which the figure then says. */
+void report_page_planner(struct text *page);
+
 void report_page_end(struct text *page);
-
-/* A picture that is drawn from data of its own, beside those of the document: report_figure. */
-struct report_drawing {
-    const char *draw, *caption; /* draw NULL: there is none */
-    struct text json;
-};
-
-/* Makes a drawing of lines; `caption` is the lines' title. */
-struct figure_sweep;
-void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep *lines);
-
-/* The answer of a command, for a page of its own. */
-struct report_answer {
-    const char *line, *options; /* the line that asks it, and its options as JSON; NULL: not known */
-    const char *file;           /* that it was written to; NULL: none */
-    const char *text, *json;    /* two forms of it */
-    size_t json_length;
-    const struct report_drawing *drawing; /* NULL: none */
-};
-
-/* Appends the page. ERROR_INPUT: no kind of document that a report knows. */
-bool report_answer(const struct report_answer *answer, struct text *page, struct error *err);
 
 #endif
