@@ -198,6 +198,7 @@ struct rh_plan_request {
     double headroom, imbalance, tokens, deadline, state_factor, sample_memory;
     bool pareto, explain, no_neighbours, fold_exact_factors /* must be false */, fold_longest_only;
     const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
+    const char *page; /* written: the answer as an HTML file */
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
@@ -245,6 +246,7 @@ struct rh_simulate_request {
     double jitter, collective_share, copy_rate, save_rate, host_rate;
     bool send_blocks, compare, no_symmetry, storage_network, with_sends;
     bool keep_tasks; /* tasks.device, tasks.begin, … as lists */
+    const char *page; /* written: the answer as an HTML file */
 };
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
                               struct rh_error *error);
@@ -262,6 +264,7 @@ struct rh_sweep_request {
     struct rh_list link, fix; /* link: "across=0.5,1,2" */
     int64_t sequence, devices_per_node;
     double headroom, imbalance, tokens;
+    const char *page; /* written: the answer as an HTML file */
 };
 RH_API rh_sweep *rh_sweep_plans(const struct rh_sweep_request *request, const struct rh_call *call,
                                 struct rh_error *error);
@@ -280,6 +283,7 @@ struct rh_elastic_request {
         write; /* seconds */
     bool losses;
     struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
+    const char *page; /* written: the answer as an HTML file */
 };
 RH_API rh_report *rh_elastic(const struct rh_elastic_request *request, const struct rh_call *call,
                              struct rh_error *error);

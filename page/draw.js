@@ -8,17 +8,17 @@
 
 const draw = {};
 
-/* An element: properties that begin with "on" listen, others are attributes; children are elements and texts. Texts never
- * become markup. */
-function element(name, properties = {}, ...children) {
+/* An element: properties that begin with "on" listen, others are attributes; children are elements, texts and null. Texts
+ * never become markup. */
+function element(name, properties, ...children) {
     const made = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
+    for (const [key, value] of Object.entries(properties || {})) {
         if (key.startsWith('on'))
             made.addEventListener(key.slice(2), value);
         else if (value !== null && value !== undefined && value !== false)
             made.setAttribute(key, value === true ? '' : value);
     }
-    made.append(...children);
+    made.append(...children.filter(child => child !== null && child !== undefined));
     return made;
 }
 

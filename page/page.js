@@ -2,6 +2,7 @@
 
 /* The page comes to life: pictures are drawn, tables sort, commands are copied. All that is told stands there without it. */
 
+const LARGE = 200000; /* characters of data that take a while to read */
 const SLICE = 40; /* milliseconds of work before the page answers again */
 
 const idle = typeof requestIdleCallback === 'function' ? work => requestIdleCallback(work, {timeout: 500}) : work => setTimeout(work, 1);
@@ -21,10 +22,10 @@ function inSlices(items, work) {
 
 /* ---- pictures ---- */
 
-/* The data that a figure is drawn from, which it shares with no other. */
+/* The data that a figure is drawn from; null: what stands in it. */
 function dataOf(figure) {
     const block = document.getElementById(figure.dataset.from);
-    return JSON.parse(block.textContent);
+    return block && JSON.parse(block.textContent);
 }
 
 function drawFigure(figure) {
@@ -47,7 +48,9 @@ function watchFigures() {
     const observer = new IntersectionObserver(entries => {
         for (const entry of entries.filter(one => one.isIntersecting)) {
             observer.unobserve(entry.target);
-            entry.target.append(element('p', {class: 'progress', role: 'status'}, 'Drawing…'));
+            const block = document.getElementById(entry.target.dataset.from);
+            if (block && block.textContent.length > LARGE)
+                entry.target.prepend(element('p', {class: 'progress', role: 'status'}, 'Drawing…'));
             idle(() => drawFigure(entry.target));
         }
     }, {rootMargin: '400px'});
@@ -101,6 +104,23 @@ function makeSortable(table) {
     }
 }
 
+/* What is wider than the page scrolls, with the keyboard, too. */
+function watchWidths() {
+    const observer = new ResizeObserver(entries => {
+        for (const {target} of entries) {
+            const wide = target.scrollWidth > target.clientWidth + 1;
+            target.toggleAttribute('tabindex', wide);
+            if (wide) {
+                const caption = target.querySelector('caption');
+                target.setAttribute('tabindex', '0');
+                target.setAttribute('role', 'region');
+                target.setAttribute('aria-label', caption ? caption.textContent : 'wide content, which scrolls');
+            }
+        }
+    });
+    document.querySelectorAll('.wide, pre').forEach(one => observer.observe(one));
+}
+
 /* ---- commands ---- */
 
 async function copyText(text) {
@@ -132,6 +152,7 @@ function addCopyButton(command) {
 function start() {
     document.querySelectorAll('.command').forEach(addCopyButton);
     watchFigures();
+    watchWidths();
     inSlices(document.querySelectorAll('table'), makeSortable);
 }
 

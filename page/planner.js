@@ -22,11 +22,12 @@ const EXPLORER_KEYS = {m: 'model', d: 'device', n: 'devices', b: 'global-batch',
 const EXPLORER_JOB = ['model', 'device', 'devices', 'global-batch', 'sequence', 'precision', 'software'];
 const EXPLORER_SPLIT = ['tp', 'cp', 'pp', 'dp', 'ep', 'mbs', 'vp', 'zero', 'recompute', 'schedule'];
 const EXPLORER_MORE = ['headroom', 'tokens', 'price', 'deadline', 'devices-per-node', 'inside', 'across', 'imbalance', 'fix',
-    'no-neighbours'];
+    'no-neighbours', 'explain'];
 const EXPLORER_CALLED = {tp: 'tensor', cp: 'context', pp: 'pipeline', dp: 'data', ep: 'expert', mbs: 'micro-batch', vp: 'chunks',
-    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone'};
+    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone', explain: 'explain in the text'};
 const EXPLORER_COUNTED = {zero: 0, vp: 1, tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, mbs: 1}; // those that step, and their least value
 const EXPLORER_COLUMNS = ['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero']; // of the table of splits, as the command orders them
+const EXPLORER_OWN = ['top', 'pareto', 'output', 'figure', 'page', 'emit', 'launcher']; // options that are not of the question
 const EXPLORER_FIRST = {model: 'llama-3-70b', device: 'h100', devices: '64', 'global-batch': '512'};
 
 /* ---- texts ---- */
@@ -226,7 +227,7 @@ class Explorer {
         addCopyButton(command);
         return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
             part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
-            part('memory', 'Memory of a device'), part('splits', 'The fastest splits'), part('played', 'An iteration, played'),
+            part('memory', 'Memory of a device'), part('splits', 'The fastest splits'),
             element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'),
                 command,
                 element('details', {}, element('summary', {}, 'the command\'s whole answer'), this.text)));
@@ -327,6 +328,7 @@ class Explorer {
                 control.input.value = EXPLORER_FIRST[control.name] || '';
         this.suspects.clear();
         this.notes = [];
+        this.kept = {};
     }
 
     freeAll() {
@@ -344,7 +346,11 @@ class Explorer {
                 this.takeFixes([].concat(value).join(',').split(','));
             else if (this.controls.has(name))
                 this.put(name, String(value));
-            else if (this.rows.has(name) && !['top', 'output', 'figure', 'threads'].includes(name))
+            else if (!this.rows.has(name) || EXPLORER_OWN.includes(name))
+                continue;
+            else if (/^(FILE|FOLDER|P)$/.test(this.rows.get(name).argument))
+                this.notes.push(`--${name} is a file, which a page does not have`);
+            else
                 this.kept[name] = value;
     }
 
@@ -366,12 +372,12 @@ class Explorer {
                 this.suspects.add(name);
             else {
                 this.put(name, '');
-                this.notes.push(`${key}=${value.slice(0, 60)}`);
+                this.notes.push(`'${key}=${value.slice(0, 60)}' in the address is no choice`);
             }
         }
         if (unknown.length > 0 && location.hash.includes('=')) // else it is a place in the page
             this.notes.push(unknown.slice(0, 4).map(key => `'${key.slice(0, 40)}'`).join(', ') + (unknown.length > 4 ? ', \u2026' : '') +
-                (unknown.length === 1 ? ' is no option' : ' are no options'));
+                (unknown.length === 1 ? ' in the address is no option' : ' in the address are no options'));
         this.say(this.notes);
     }
 
@@ -388,7 +394,7 @@ class Explorer {
     }
 
     say(notes) {
-        this.note.textContent = notes.length > 0 ? `Ignored in the address: ${notes.join('; ')}.` : '';
+        this.note.textContent = notes.length > 0 ? `Left out: ${notes.join('; ')}.` : '';
         this.note.hidden = notes.length === 0;
     }
 
@@ -499,8 +505,7 @@ class Explorer {
         const key = JSON.stringify(options);
         if (!this.answers.has(key)) {
             const answer = await this.planner.ask('plan', options, {files: this.files, forms: ['text', 'json']});
-            const json = typeof answer.json === 'string' ? JSON.parse(answer.json) : answer.json;
-            this.answers.set(key, {...answer, json});
+            this.answers.set(key, answer);
             if (this.answers.size > 40)
                 this.answers.delete(this.answers.keys().next().value);
         }
@@ -578,9 +583,8 @@ class Explorer {
         this.suspects.clear();
         this.root.classList.remove('stale');
         this.text.textContent = text;
-        this.open = name => this[name].parentNode.removeAttribute('hidden');
-        for (const name of ['money', 'time', 'memory', 'splits', 'played'])
-            this[name].parentNode.hidden = true;
+        for (const name of ['money', 'time', 'memory', 'splits'])
+            this[name].parentNode.hidden = !isPlan || name === 'money';
         if (isPlan)
             this.showPlan(answer);
         else
@@ -588,28 +592,27 @@ class Explorer {
     }
 
     showPlan({json: plan, text, warnings}) {
-        this.plan = plan;
         this.best = splitOfPlan(plan);
         this.showVerdict(plan, text, warnings);
         this.showFound(plan);
         this.showMoney(text);
         this.showTime(plan, text);
         this.showMemory(plan);
-        this.showSplits({json: {...plan, alternatives: []}, text});
-        this.showPlayed(plan);
+        this.splits.parentNode.classList.add('late');
     }
 
     showVerdict(plan, text, warnings = []) {
         const {expected, low, high, extrapolates} = plan.iteration, seconds = value => this.planner.show(value, 's');
-        const time = Number.isFinite(expected) ? expected : plan.iteration_time, paragraphs = text.split(/\n\s*\n/);
-        const rate = /^(\S+) tokens\/s, (\S+) per device; (.*?) of /m.exec(paragraphs[1]);
-        this.heard.textContent = `${seconds(time)} an iteration: ${paragraphs[2].split('\n')[0]}`;
+        const time = Number.isFinite(expected) ? expected : plan.iteration_time;
+        const [question, sure = '', split = ''] = text.split(/\n\s*\n/);
+        const rate = /^(\S+) tokens\/s, (\S+) per device; (.*?) of /m.exec(sure);
+        this.heard.textContent = `${seconds(time)} an iteration: ${split.split('\n')[0]}`;
         const fact = (name, value) => value ? element('div', {}, element('dt', {}, name), element('dd', {}, value)) : '';
-        const notes = [...sentences(paragraphs[1].split('\n').slice(1)), ...warnings];
-        this.verdict.replaceChildren(
+        const notes = [...sentences(sure.split('\n').slice(1)), ...warnings];
+        this.verdict.replaceChildren(element('p', {class: 'soft'}, question),
             element('p', {class: 'headline'}, element('b', {}, seconds(time)),
                 ` an iteration, ${Number.isFinite(expected) ? 'expected' : 'by formula'}`, this.change(time, plan)),
-            element('p', {class: 'arrangement'}, paragraphs[2]),
+            element('p', {class: 'arrangement'}, split),
             element('dl', {class: 'facts'},
                 fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval',
                     Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`),
@@ -648,8 +651,8 @@ class Explorer {
         const lines = text.split('\n'), at = lines.findIndex(line => /^(training on|\$)/.test(line));
         if (at < 0)
             return;
+        this.money.parentNode.hidden = false;
         this.money.replaceChildren(...lines.slice(at).filter(line => line.trim()).map(line => element('p', {}, line.trim())));
-        this.open('money');
     }
 
     // Parts of the time with the command's words for each.
@@ -667,7 +670,6 @@ class Explorer {
             ...[part.text, part.share].map(text => element('td', {class: 'n'}, text)), element('td', {class: 'soft'}, part.help || '')));
         this.time.replaceChildren(stackedBar(parts, whole, 'parts of the iteration'),
             element('table', {class: 'parts'}, element('tbody', {}, ...rows)));
-        this.open('time');
     }
 
     showMemory(plan) {
@@ -686,7 +688,6 @@ class Explorer {
             element('summary', {}, `${plural(rest.length, 'more row')} of stages`), ...rest.map(drawn)),
         kindsLegend(kinds), element('p', {class: 'soft'},
             `A full bar is ${bytes(rows[0].limit)}, all that a device has; the line is what may be used: ${percentText(free, 0)} is kept free.`));
-        this.open('memory');
     }
 
     /* ---- the table of splits ---- */
@@ -701,22 +702,11 @@ class Explorer {
 
     showSplits(answer) {
         const added = this.addedColumns(answer.text);
-        const splits = [this.best, ...(answer.json.alternatives || [])];
-        this.table = splits.map((split, i) => {
-            const row = {split, whole: split.iteration_time, fixes: fixesOf(split), added: {}};
-            added.titles.forEach((title, column) => (row.added[title] = (added.cells[i] || [])[column] || ''));
-            return row;
-        });
-        this.added = added.titles;
-        this.drawSplits();
-        this.open('splits');
-    }
-
-    drawSplits() {
-        const columns = ['by formula', 'slower', ...EXPLORER_COLUMNS, 'recompute', 'devices', 'memory', ...this.added];
-        const slowest = Math.max(...this.table.map(row => row.split.iteration_time));
-        this.splits.replaceChildren(this.tableOf('Each with the best choice of everything else. Choose one to fix it above.',
-            [...columns, 'where it goes'], this.table.map(row => this.splitRow(row, slowest))));
+        const splits = [this.best, ...answer.json.alternatives], slowest = Math.max(...splits.map(split => split.iteration_time));
+        const columns = ['by formula', 'slower', ...EXPLORER_COLUMNS, 'recompute', 'devices', 'memory', ...added.titles, 'where it goes'];
+        this.splits.parentNode.classList.remove('late');
+        this.splits.replaceChildren(this.tableOf('Each with the best choice of everything else. Choose one to fix it.', columns,
+            splits.map((split, i) => this.splitRow(split, added.titles.map((title, column) => (added.cells[i] || [])[column] || ''), slowest))));
     }
 
     tableOf(caption, titles, rows) {
@@ -727,16 +717,15 @@ class Explorer {
         return element('div', {}, element('p', {class: 'soft'}, caption), element('div', {class: 'wide'}, table));
     }
 
-    splitRow(row, slowest) {
-        const {split, fixes} = row, parts = this.timeParts(split.parts), number = text => element('td', {class: 'n'}, String(text));
+    splitRow(split, added, slowest) {
+        const fixes = fixesOf(split), number = text => element('td', {class: 'n'}, String(text));
         const chosen = Object.entries(fixes).every(([name, value]) => this.value(name) === String(value));
         const slower = split.iteration_time / this.best.iteration_time - 1;
         const button = element('button', {type: 'button', title: 'fix this split'}, this.planner.show(split.iteration_time, 's'));
         return element('tr', {class: chosen ? 'chosen' : '', 'aria-current': chosen && 'true', onclick: () => this.choose(fixes)},
             element('td', {class: 'n'}, button), number(percentText(slower)), ...EXPLORER_COLUMNS.map(name => number(fixes[name])),
             element('td', {}, fixes.recompute), number(split.devices), number(this.planner.show(split.memory, 'bytes')),
-            ...this.added.map(title => number(row.added[title])),
-            element('td', {class: 'bars'}, stackedBar(parts, slowest, 'parts')));
+            ...added.map(number), element('td', {class: 'bars'}, stackedBar(this.timeParts(split.parts), slowest, 'parts')));
     }
 
     choose(fixes) {
@@ -757,20 +746,15 @@ class Explorer {
                 name === 'utilisation' ? percentText(value) : String(value ?? '\u2013');
         const rows = sweep.points.slice(0, EXPLORER_POINTS).map(point => element('tr', {onclick: () => this.choosePoint(point)},
             ...titles.map(name => element('td', {class: /^(recompute|split)/.test(name) ? '' : 'n'}, cell(name, point[name])))));
+        this.splits.parentNode.hidden = false;
+        this.splits.parentNode.classList.remove('late');
         this.splits.replaceChildren(this.tableOf('Choose a row to look at that plan.', titles.map(name => name.replace(/_/g, ' ')), rows));
-        this.open('splits');
     }
 
     choosePoint(point) {
         this.put('devices', String(point.devices));
         this.put('global-batch', String(point.global_batch));
         this.changed(this.controls.get('devices'));
-    }
-
-    /* ---- the timeline, when it is asked for ---- */
-
-    showPlayed(plan) {
-        void plan;
     }
 }
 

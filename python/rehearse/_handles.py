@@ -273,6 +273,8 @@ class Plan(Handle):
     def __getattr__(self, name):
         if name in SETTINGS:  # its property has failed
             raise AttributeError(f"'{name}' is not one number for all stages of this plan: see 'stages' and 'pipelines'")
+        if name == "arguments":
+            raise AttributeError("this plan has no 'arguments': ask for them with emit=")
         if name in TRAINING:
             raise AttributeError(f"this plan has no '{name}': ask for it with tokens=" + " and price=" * (name == "price"))
         return super().__getattr__(name)
@@ -298,7 +300,22 @@ class Plan(Handle):
         return self._same("pipelines.stages") // max(self["chunks"], 1)
 
     def __dir__(self):
-        return sorted({*super().__dir__()} - {name for name in (*SETTINGS, *TRAINING) if not hasattr(self, name)})
+        return sorted({*super().__dir__()} - {name for name in (*SETTINGS, *TRAINING, "arguments") if not hasattr(self, name)})
+
+    @property
+    def arguments(self):
+        """The arguments or the file of the software that `emit` names."""
+        try:
+            return self.write("emit")
+        except _rehearse.UsageError:
+            raise AttributeError("this plan has no 'arguments': ask for them with emit=") from None
+
+    def __str__(self):
+        return getattr(self, "arguments", None) or super().__str__()
+
+    def __repr__(self):
+        arguments = getattr(self, "arguments", None)
+        return super().__repr__() if arguments is None else f"{super().__repr__()[:-1]}, arguments:\n{arguments}>"
 
     def figure(self, path):
         """Draws the plan into a file, as ``rehearse plan --figure`` does; that needs gnuplot."""

@@ -130,6 +130,27 @@ def argument(option, value):
     return f"{name}={value if placeholder else repr(value)}" if value else name
 
 
+def call(found):
+    """A command line in a message as a call."""
+    words = found[2].split()
+    if words[0] == "help" and len(words) > 1:
+        return f"help(rehearse.{words[1].replace('-', '_')})"
+    count = next((count for count in (2, 1) if "_".join(words[:count]).replace("-", "_") in rehearse.commands()), 0)
+    if not count:
+        return found[0]
+    if found[1]:  # several processes
+        return f"{found[1]}python SCRIPT"
+    name = "_".join(words[:count]).replace("-", "_")
+    known = {one: option for option in rehearse._rehearse.Command(" ".join(words[:count])).options for one in words_of(option)}
+    arguments, words = [], [word for word in words[count:] if word != "--"]
+    while words:
+        option = known.get(words[0])
+        takes = option and option["type"] != "?" and len(words) > 1
+        arguments.append(repr(words[0]) if not option else argument(option, words[1] if takes else "") + ("" if takes or option["type"] == "?" else "=…"))
+        words = words[1 + bool(takes) :]
+    return f"rehearse.{name}({', '.join(arguments)})"
+
+
 def in_python(text, options):
     """A message of the library that names options as arguments: `force=True` and not `--force`."""
     if re.match(r"[^:]+:\d+: ", text):  # about a line of a file, whose options are those of other software
@@ -149,14 +170,8 @@ def in_python(text, options):
         option = known.get(found[1])
         return argument(option, found[2] or "") if option else found[0]
 
-    def call(found):
-        command = found[1].replace(" ", "_").replace("-", "_")
-        if command not in rehearse.commands():
-            return found[0]
-        arguments = re.findall(r"--([a-z-]+)", found[2])
-        return f"rehearse.{command}({', '.join(one.replace('-', '_') + '=True' for one in arguments)})"
-
-    text = re.sub(r"'rehearse ([a-z-]+(?: [a-z]+)?)((?: --[a-z-]+)*)'", call, text)
+    text = re.sub(r"'((?:\w+ -[nN] \d+ )?)rehearse ([^']+)'", call, text)
+    text = re.sub(r"(?<=plan with )'--([a-z-]+) ([^']+)'", lambda found: f"{found[1].replace('-', '_')}={found[2]!r}", text)
     text = re.sub(r"'(--?[a-zA-Z][\w-]*)(?:[ =]([^']+))?'", quoted, text)
     text = re.sub(r"(?<![^\s(,])(--?[a-zA-Z][\w-]*)(?:([ =])([^\s,;:()']+))?", alone, text)
     first, colon, rest = text.partition(": ")

@@ -49,6 +49,7 @@ static void release_report(rh_handle *handle)
     text_release(&report->text);
     text_release(&report->json_text);
     text_release(&report->csv);
+    text_release(&report->drawing.json);
     arena_release(&report->heard.arena);
     if (report->drop)
         report->drop(report->kept);
@@ -58,7 +59,7 @@ static void release_report(rh_handle *handle)
 static const struct api_form report_forms[] = {
     {.name = "text", .write = write_report_text},
     {.name = "json", .write = write_report_json},
-    {.name = NULL},
+    API_PAGE_FORM{.name = NULL},
 };
 
 static const struct api_kind report_kind = {
@@ -68,10 +69,46 @@ static const struct api_form sweep_forms[] = {
     {.name = "text", .write = write_report_text},
     {.name = "json", .write = write_report_json},
     {.name = "csv", .write = write_report_csv},
-    {.name = NULL},
+    API_PAGE_FORM{.name = NULL},
 };
 
 const struct api_kind api_sweep_kind = {.name = "sweep", .forms = sweep_forms, .release = release_report};
+
+static bool is_report(const rh_handle *handle)
+{
+    return handle->kind->release == release_report;
+}
+
+/* ---- pages ---- */
+
+#if REHEARSE_WING_PLAN
+static bool write_for_page(const rh_handle *handle, const char *form, struct rh_text *text, struct error *err)
+{
+    struct rh_error why;
+    return rh_write(handle, form, text, &why) || error_set(err, (enum error_kind)why.code, "%s", why.text);
+}
+
+bool api_write_page(const rh_handle *handle, struct text *out, struct error *err)
+{
+    struct rh_text text = {0}, json = {0};
+    bool done = write_for_page(handle, "text", &text, err) && write_for_page(handle, "json", &json, err);
+    if (done) {
+        const struct report_answer answer = {
+            .line = handle->line,
+            .options = handle->options,
+            .file = handle->file,
+            .text = text.data,
+            .json = json.data,
+            .json_length = json.length,
+            .drawing = is_report(handle) ? &((const struct api_report *)handle)->drawing : NULL,
+        };
+        done = report_answer(&answer, out, err);
+    }
+    rh_text_free(&text);
+    rh_text_free(&json);
+    return done;
+}
+#endif
 
 /* ---- making ---- */
 
@@ -98,7 +135,7 @@ static void hear_document(rh_handle *handle)
 
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
 {
-    if (made && handle->kind->release == release_report)
+    if (made && is_report(handle))
         heard_end(&((struct api_report *)handle)->heard);
     else if (made && handle->kind->write)
         hear_document(handle);

@@ -7,6 +7,8 @@
 
 #include "api/heard.h"
 #include "api/value.h"
+#include "api/wings.h"
+#include "report/page.h"
 
 /* Returns a handle of `size` bytes, all else zero. NULL: out of memory. */
 void *api_new(const struct api_kind *kind, size_t size, struct error *err);
@@ -32,6 +34,8 @@ struct api_report {
     struct json json; /* writes json_text; what is written are values, too */
     struct json_listener listener;
     struct heard heard;
+    /* What its page draws from data of its own. Its text is freed with the handle. */
+    struct report_drawing drawing;
     /* What values point into, which is freed with the handle, and what releases it before. NULL: nothing. */
     void *kept;
     void (*drop)(void *kept);
@@ -39,6 +43,11 @@ struct api_report {
 
 /* Returns an empty one, for its maker to write both texts. */
 struct api_report *api_report_new(struct error *err);
+
+/* The form "page", where the wing `plan` is: one self-contained HTML file, see report/page.h. A row of a table of
+ * forms. */
+#define API_PAGE_FORM IN_PLAN({.name = "page", .write = api_write_page}, )
+bool api_write_page(const rh_handle *handle, struct text *out, struct error *err);
 
 /* A report that also has comma-separated values. */
 extern const struct api_kind api_sweep_kind;

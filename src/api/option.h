@@ -79,6 +79,11 @@ struct option_spec {
         .name = "output", .letter = 'o', .kind = OPTION_FILE, .at = offsetof(type, output),                  \
         .argument = "FILE", .help = "write the result to FILE instead of standard output"                    \
     }
+#define OPTION_PAGE(type, its_topic)                                                                         \
+    OPTION(type, page, OPTION_FILE, "page", .topic = (its_topic), .argument = "FILE",                        \
+           .help =                                                                                           \
+               "also write the answer as a page: one HTML file that needs nothing else, with pictures to "   \
+               "zoom")
 #define OPTION_JSON(type)                                                                                    \
     {                                                                                                        \
         .name = "json", .kind = OPTION_FLAG, .at = offsetof(type, json),                                     \
@@ -117,6 +122,10 @@ bool option_read_request(const struct option_spec *spec, const char *value, void
 
 /* Returns whether a caller has set the field of a request: it is not zero. */
 bool option_is_given(const struct option_spec *spec, const void *request);
+
+/* Appends what a field of a request says, as option_read takes it: of a list its item `index`. Returns false
+ * behind the last item, and of handles, which have no text. */
+bool option_write(const struct option_spec *spec, const void *request, size_t index, struct text *out);
 
 /* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is
  * asked. */

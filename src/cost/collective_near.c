@@ -1,6 +1,7 @@
 #include "cost/collective_near.h"
 
 #include "core/random.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +189,7 @@ struct collective_time collective_time_near(enum collective_kind kind, const str
 void collective_near_errors(const struct known_collectives *known, enum collective_left_out left_out,
                             double *physics, double *near)
 {
-    for (int i = 0; i < known->count; i++) {
+    for (int i = 0; i < known->count && !stop_wanted(); i++) {
         const struct known_collective *row = &known->rows[i];
         const struct omission omission = {left_out, row};
         const struct place at = place_of(known->link, row);

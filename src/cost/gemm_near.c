@@ -1,6 +1,7 @@
 #include "cost/gemm_near.h"
 
 #include "core/random.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -161,11 +162,11 @@ struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type
 bool gemm_near_errors(const struct products *products, enum gemm_left_out left_out,
                       struct error_score *physics, struct error_score *near)
 {
-    double *errors = malloc(2 * ((size_t)products->count + 1) * sizeof *errors);
+    double *errors = calloc(2 * ((size_t)products->count + 1), sizeof *errors);
     if (!errors)
         return false;
     double *alone = errors + products->count;
-    for (int i = 0; i < products->count; i++) {
+    for (int i = 0; i < products->count && !stop_wanted(); i++) {
         const struct product *p = &products->rows[i];
         const struct omission omission = {left_out, p};
         struct gemm_near found;

@@ -1,5 +1,6 @@
 #include "cost/gemm_unseen.h"
 
+#include "core/stop.h"
 #include "cost/gemm.h"
 #include "devices/tables.h"
 
@@ -35,12 +36,12 @@ bool gemm_unseen_errors(const struct products *products, const char **donor, str
     *donor = of ? of->name : NULL;
     if (!of)
         return true;
-    double *errors = malloc(((size_t)products->count + 1) * sizeof *errors);
+    double *errors = calloc((size_t)products->count + 1, sizeof *errors);
     if (!errors)
         return false;
     struct cost_device guessed = *device;
     guessed.gemm[products->type] = of->gemm[products->type];
-    for (int i = 0; i < products->count; i++) {
+    for (int i = 0; i < products->count && !stop_wanted(); i++) {
         const struct product *p = &products->rows[i];
         double formula = gemm_time(device, products->type, p->size).seconds;
         double seconds = gemm_time(&guessed, products->type, p->size).seconds;

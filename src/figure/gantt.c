@@ -42,10 +42,7 @@ struct gantt {
     struct figure_page *page; /* while it is drawn */
 };
 
-static const struct {
-    const char *title;
-    int colour; /* of figure_colour */
-} looks[TASK_KINDS] = {
+const struct gantt_look gantt_looks[TASK_KINDS] = {
     [TASK_FORWARD] = {"forward", 4},         [TASK_INPUT] = {"input gradient", 1},
     [TASK_WEIGHT] = {"weight gradient", 2},  [TASK_BACKWARD] = {"backward", 3},
     [TASK_RECOMPUTE] = {"recomputation", 7}, [TASK_SEND] = {"send", 6},
@@ -149,7 +146,7 @@ static int compare_bars(const void *a, const void *b)
 
 static const char *colour_of(const struct bar *bar)
 {
-    int colour = looks[bar->kind].colour;
+    int colour = gantt_looks[bar->kind].colour;
     return bar->light ? figure_colour_light(colour) : figure_colour(colour);
 }
 
@@ -259,9 +256,9 @@ static void draw_bars(struct gantt *gantt, const struct figure_box *box, bool nu
     for (int kind = 0; kind < TASK_KINDS && legend; kind++)
         if (gantt->used[kind]) {
             text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
-                        figure_colour(looks[kind].colour));
+                        figure_colour(gantt_looks[kind].colour));
             const char *own = gantt->options.kind_names ? gantt->options.kind_names[kind] : NULL;
-            gnuplot_add_string(script, own ? own : looks[kind].title);
+            gnuplot_add_string(script, own ? own : gantt_looks[kind].title);
         }
     text_add(script, "\n");
     script->failed |= labels.failed;

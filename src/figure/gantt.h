@@ -20,6 +20,12 @@
 
 #define GANTT_MAX_ROWS 64 /* of more devices, as many are drawn, evenly chosen */
 
+/* How a kind of task looks and is called in legends. */
+extern const struct gantt_look {
+    const char *title;
+    int colour; /* of figure_colour */
+} gantt_looks[TASK_KINDS];
+
 struct gantt_options {
     const struct figure_style *style;
     const char *title;       /* lives as long as the picture */

@@ -92,9 +92,8 @@ void html_element(struct text *out, const char *name, const char *class, const c
     text_format(out, "</%s>\n", name);
 }
 
-void html_base64(struct text *out, const char *bytes, size_t length)
+void html_base64(struct text *out, const unsigned char *data, size_t length)
 {
-    const unsigned char *data = (const unsigned char *)bytes;
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < length; i += 3) {
         size_t left = length - i;
@@ -109,7 +108,7 @@ void html_base64(struct text *out, const char *bytes, size_t length)
 void html_image(struct text *out, const char *type, const char *data, size_t length, const char *alternative)
 {
     text_format(out, "<img src=\"data:%s;base64,", type);
-    html_base64(out, data, length);
+    html_base64(out, (const unsigned char *)data, length);
     text_add(out, "\" alt=\"");
     html_text(out, alternative);
     text_add(out, "\">\n");

@@ -19,13 +19,13 @@ void html_address(struct text *out, const char *path);
 void html_element(struct text *out, const char *name, const char *class, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-void html_base64(struct text *out, const char *bytes, size_t length);
-
 /* A picture within the page: nothing in an SVG that is shown as an image runs or loads. */
 void html_image(struct text *out, const char *type, const char *data, size_t length, const char *alternative);
 
 /* A block of JSON for the page's script, which is never run: no '<' is in it, so that nothing in it ends the block. */
 void html_data(struct text *out, const char *id, const struct text *json);
+
+void html_base64(struct text *out, const unsigned char *data, size_t length);
 
 /* One part of a stacked bar. */
 struct html_part {
@@ -46,6 +46,7 @@ enum html_kind {
     HTML_BYTES,   /* from here on in the order of enum unit_kind */
     HTML_RATE,
     HTML_TIME,
+    HTML_DURATION = HTML_BYTES + UNIT_DURATION,
 };
 
 /* A cell. A text that is NULL and a number that is not finite are shown as a dash. */

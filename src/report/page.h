@@ -2,10 +2,13 @@
 #ifndef REHEARSE_REPORT_PAGE_H
 #define REHEARSE_REPORT_PAGE_H
 
+#include "core/error.h"
 #include "core/text.h"
 
-/* Begins a page; its contents and <main> follow. */
-void report_page_begin(struct text *page, const char *title);
+#include <stddef.h>
+
+/* Begins a page; its contents, if `class` is "frame", and <main> follow. */
+void report_page_begin(struct text *page, const char *title, const char *class);
 
 /* Ends <main>; blocks of data may follow. */
 void report_page_close(struct text *page, const char *remark);
@@ -15,5 +18,27 @@ void report_page_close(struct text *page, const char *remark);
 void report_page_planner(struct text *page);
 
 void report_page_end(struct text *page);
+
+/* A picture that is drawn from data of its own, beside those of the document: report_figure. */
+struct report_drawing {
+    const char *draw, *caption; /* draw NULL: there is none */
+    struct text json;
+};
+
+/* Makes a drawing of lines; `caption` is the lines' title. */
+struct figure_sweep;
+void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep *lines);
+
+/* The answer of a command, for a page of its own. */
+struct report_answer {
+    const char *line, *options; /* the line that asks it, and its options as JSON; NULL: not known */
+    const char *file;           /* that it was written to; NULL: none */
+    const char *text, *json;    /* two forms of it */
+    size_t json_length;
+    const struct report_drawing *drawing; /* NULL: none */
+};
+
+/* Appends the page. ERROR_INPUT: no kind of document that a report knows. */
+bool report_answer(const struct report_answer *answer, struct text *page, struct error *err);
 
 #endif

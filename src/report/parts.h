@@ -35,18 +35,30 @@ struct report_part {
     const char *full;      /* to open it */
     const struct doc *doc; /* JSON and YAML; NULL for others */
     struct text out;       /* its section */
-    struct text says;      /* plain-text summary in one line, for the overview */
-    struct text undrawn;   /* first reason why a picture could not be drawn; empty: none */
-    struct text data;      /* blocks that its pictures are drawn from: they stand at the end of the page */
-    size_t index;          /* of the section in the page, and how many pictures it has: their names */
+    /* What was asked, the answer and how sure it is, as plain text in one line; and what to run next (report_next). */
+    struct text asked, says, sure, next;
+    struct text undrawn; /* first reason why a picture could not be drawn; empty: none */
+    struct text data;    /* blocks that its pictures are drawn from: they stand at the end of the page */
+    size_t index;        /* of the section in the page, and how many pictures it has: their names */
     int pictures;
+    /* Of a page of one answer: the line that asks it, its options as JSON, and the file that it lies in; or NULL. */
+    const char *line, *options, *file;
+    bool has_planner; /* the page has one already */
 };
 
 void report_part_release(struct report_part *part);
-bool report_part_failed(const struct report_part *part); /* out of memory */
+bool report_part_failed(struct report_part *part); /* out of memory */
 
-/* Begins a picture that the script draws from JSON, which this keeps as a block of data: draw.curve of page/curve.js is "curve".
- * What stands in it up to report_figure_end is what readers without scripts see. `caption` may be NULL. */
+/* Adds a command to run next, and what for. */
+void report_next(struct report_part *part, const char *what, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds what stands first in a section: question, answer, how sure it is, and what to run next. */
+void report_verdict(const struct report_part *part, struct text *out);
+
+/* Begins a picture that the script draws from JSON, which this keeps as a block of data: draw.curve of
+ * page/curve.js is "curve". What stands in it up to report_figure_end is what readers without scripts see.
+ * `caption` may be NULL. */
 void report_figure(struct report_part *part, const char *draw, const struct text *json, const char *caption);
 void report_figure_end(struct report_part *part);
 
@@ -85,6 +97,8 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
                  struct error *err);
 
 report_writer report_plan, report_templates, report_check;
+struct plan;
+void report_pipelines(const struct plan *plan, struct text *out); /* their tables of stages */
 report_writer report_feed;
 report_writer report_trace;
 report_writer report_svg, report_png;

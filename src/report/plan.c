@@ -1,122 +1,15 @@
 /* Plans of every kind, sets of templates, and checked plans. */
 #include "plan/plan.h"
 #include "figure/style.h"
+#include "launch/launch.h"
 #include "report/parts.h"
 
+#include "core/json.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The table of stages of each pipeline of a plan. */
-
-#define MAX_PIPELINES 50 /* pipelines with a table of stages */
-
-#define STAGE_COLUMNS 20
-#define ANY           (-INFINITY)
-
-/* The cells of one stage, with room for their texts and the parts of the bar. A column is there if a stage of the
- * pipeline has a number above `least`: degrees from 2 on, transfers and chunks above 0. */
-struct stage_row {
-    struct stage_cell {
-        const char *title;
-        double least;
-        struct html_cell cell;
-    } cells[STAGE_COLUMNS];
-    char name[16], layers[64];
-    struct html_part parts[5];
-};
-
-static void fill_row(struct stage_row *row, const struct plan *plan, const struct plan_pipeline *pipeline,
-                     int s, double slowest)
-{
-    const struct plan_stage *stage = &pipeline->stages[s];
-    const struct plan_device_type *type = &plan->types[stage->type];
-    const struct plan_seconds *seconds = &stage->seconds;
-    double all = plan_stage_seconds(stage), memory = (double)type->nodes.memory;
-    const struct html_part parts[5] = {
-        {"forward", seconds->forward, figure_colour(0)},
-        {"backward", seconds->backward, figure_colour_light(0)},
-        {"recompute", seconds->recompute, figure_colour(1)},
-        {"collectives", seconds->collectives, figure_colour(4)},
-        {"send", seconds->send, figure_colour(3)},
-    };
-    memcpy(row->parts, parts, sizeof parts);
-    snprintf(row->name, sizeof row->name, "%d", s);
-    if (stage->layers.first > stage->layers.last)
-        snprintf(row->layers, sizeof row->layers, "none");
-    else if (stage->layers.first == stage->layers.last)
-        snprintf(row->layers, sizeof row->layers, "%d", stage->layers.first);
-    else
-        snprintf(row->layers, sizeof row->layers, "%d\u2013%d", stage->layers.first, stage->layers.last);
-    const struct stage_cell cells[STAGE_COLUMNS] = {
-        {"<stage", ANY, cell_head(row->name)},
-        {"<layers", ANY, cell_text(row->layers)},
-        {">chunk", 0, cell_number(HTML_COUNT, stage->chunk)},
-        {"<device type", ANY, cell_text(type->name)},
-        {">tensor", 1, cell_number(HTML_COUNT, stage->degrees.tensor)},
-        {">context", 1, cell_number(HTML_COUNT, stage->degrees.context)},
-        {">expert", 1, cell_number(HTML_COUNT, stage->degrees.expert)},
-        {">data", 1, cell_number(HTML_COUNT, stage->degrees.data)},
-        {">devices", ANY, cell_number(HTML_COUNT, plan_stage_devices(stage))},
-        {">forward", ANY, cell_number(HTML_TIME, seconds->forward)},
-        {">backward", ANY, cell_number(HTML_TIME, seconds->backward)},
-        {">recompute", 0, cell_number(HTML_TIME, seconds->recompute)},
-        {">collectives", 0, cell_number(HTML_TIME, seconds->collectives)},
-        {">send", 0, cell_number(HTML_TIME, seconds->send)},
-        {">together", ANY, cell_number(HTML_TIME, all > 0 ? all : NAN)},
-        {"<of the slowest stage", 0, cell_bars(row->parts, 5, slowest)},
-        {">all-reduce", ANY, cell_number(HTML_TIME, seconds->gradients)},
-        {">optimizer", ANY, cell_number(HTML_TIME, seconds->optimizer)},
-        {">memory of a device", ANY, cell_number(HTML_BYTES, stage->bytes.total)},
-        {">of the limit", ANY, cell_number(HTML_SHARE, memory > 0 ? stage->bytes.total / memory : NAN)},
-    };
-    memcpy(row->cells, cells, sizeof cells);
-}
-
-static void add_stages(const struct plan *plan, const struct plan_pipeline *pipeline, struct text *out)
-{
-    const char *shown[STAGE_COLUMNS + 1] = {NULL};
-    bool telling[STAGE_COLUMNS] = {false};
-    struct stage_row row;
-    double slowest = 0;
-    int count = 0;
-    for (int s = 0; s < pipeline->stage_count; s++)
-        slowest = fmax(slowest, plan_stage_seconds(&pipeline->stages[s]));
-    for (int s = 0; s < pipeline->stage_count; s++) {
-        fill_row(&row, plan, pipeline, s, slowest);
-        for (int c = 0; c < STAGE_COLUMNS; c++)
-            telling[c] |= row.cells[c].cell.number > row.cells[c].least;
-    }
-    for (int c = 0; c < STAGE_COLUMNS; c++)
-        if (telling[c])
-            shown[count++] = row.cells[c].title;
-    html_table(out, NULL, shown);
-    for (int s = 0; s < pipeline->stage_count && s < REPORT_MAX_ROWS; s++) {
-        struct html_cell cells[STAGE_COLUMNS + 1] = {0};
-        count = 0;
-        fill_row(&row, plan, pipeline, s, slowest);
-        for (int c = 0; c < STAGE_COLUMNS; c++)
-            if (telling[c])
-                cells[count++] = row.cells[c].cell;
-        html_row(out, cells);
-    }
-    html_table_end(out);
-    report_more(out, pipeline->stage_count, REPORT_MAX_ROWS, "stages");
-}
-
-/* Adds a table of the stages of each pipeline: a column for all that one of them has. */
-static void report_pipelines(const struct plan *plan, struct text *out)
-{
-    for (int p = 0; p < plan->pipeline_count && p < MAX_PIPELINES; p++) {
-        const struct plan_pipeline *pipeline = &plan->pipelines[p];
-        if (plan->pipeline_count > 1 || pipeline->copies > 1)
-            html_element(out, "h4", NULL, "%d %s of %d stage%s, %lld micro-batches each", pipeline->copies,
-                         pipeline->copies == 1 ? "pipeline" : "pipelines alike", pipeline->stage_count,
-                         pipeline->stage_count == 1 ? "" : "s", (long long)pipeline->microbatches);
-        add_stages(plan, pipeline, out);
-    }
-    report_more(out, plan->pipeline_count, MAX_PIPELINES, "kinds of pipelines");
-}
 
 /* ---- colours and small words ---- */
 
@@ -131,18 +24,6 @@ static int take_parts(const struct plan_figure *from, int count, struct html_par
     for (int i = 0; i < count; i++)
         parts[i] = (struct html_part){from[i].name, from[i].value, colour_of_part(from, i)};
     return count;
-}
-
-/* What is expected of an iteration, or else its time by formula. */
-static void say_time(struct report_part *part, double expected, double formula, bool proven)
-{
-    struct unit_texts texts = {0};
-    if (formula > 0)
-        text_format(&part->says, "%s an iteration%s",
-                    unit_text(&texts, isfinite(expected) ? expected : formula, UNIT_TIME),
-                    isfinite(expected) ? ", expected" : "");
-    if (proven)
-        text_add(&part->says, ", proven optimal");
 }
 
 static void add_count(struct text *out, const char *name, int64_t count)
@@ -163,61 +44,97 @@ static double positive(double value)
     return value > 0 ? value : NAN;
 }
 
-/* ---- the question ---- */
+/* ---- what was asked, the answer, how sure it is, what to run next ---- */
 
-/* "64 × h100-sxm and 8 × a100-40gb" */
-static void add_devices(const struct plan *plan, struct text *out)
+static void ask(struct report_part *part, const struct plan *plan)
 {
+    struct text *asked = &part->asked;
+    char grouped[48];
+    text_add(asked, plan->model ? plan->model : "A model");
+    if (plan->layer_count > 0)
+        text_format(asked, " (%d layers)", plan->layer_count);
     for (int t = 0; t < plan->type_count; t++) {
         const struct plan_device_type *type = &plan->types[t];
-        int64_t devices = (int64_t)type->nodes.count * type->nodes.devices;
-        text_add(out, t > 0 ? (t == plan->type_count - 1 ? " and " : ", ") : " on ");
+        double devices = (double)type->nodes.count * type->nodes.devices;
+        text_add(asked, t > 0 ? (t == plan->type_count - 1 ? " and " : ", ") : " on ");
         if (devices > 0)
-            html_format(out, "%lld \u00d7 ", (long long)devices);
-        html_text(out, type->name);
+            text_format(asked, "%s \u00d7 ", html_grouped(grouped, devices));
+        text_add(asked, type->name);
     }
+    if (plan->global_batch > 0)
+        text_format(asked, "; global batch %s", html_grouped(grouped, (double)plan->global_batch));
+    if (plan->global_batch > 0 && plan->sequence > 0)
+        text_format(asked, " \u00d7 %s tokens", html_grouped(grouped, (double)plan->sequence));
+    if (plan->precision)
+        text_format(asked, "; products in %s", plan->precision);
+    if (plan->software)
+        text_format(asked, "; %s", plan->software);
+    if (plan->objective && !plan_is_of_job(plan))
+        text_format(asked, "; objective %s%s%s", plan->objective, plan->rules ? ", rules " : "",
+                    plan->rules ? plan->rules : "");
 }
 
-static void add_question(const struct plan *plan, struct text *out)
+static double seconds_expected(const struct plan *plan)
 {
-    text_add(out, "<p>");
-    html_text(out, plan->model ? plan->model : "A model");
-    if (plan->layer_count > 0)
-        html_format(out, " (%d layers)", plan->layer_count);
-    add_devices(plan, out);
-    if (plan->precision)
-        html_format(out, "; products in %s", plan->precision);
-    if (plan->software)
-        html_format(out, "; %s", plan->software);
-    text_add(out, ".</p>\n");
-    if (plan->objective)
-        html_element(out, "p", NULL, "Objective %s%s%s%s%s.", plan->objective,
-                     plan->search ? ", search " : "", plan->search ? plan->search : "",
-                     plan->rules ? ", rules " : "", plan->rules ? plan->rules : "");
+    return isfinite(plan->expected) ? plan->expected : plan->iteration_time;
+}
+
+static void say(struct report_part *part, const struct plan *plan)
+{
+    char grouped[48];
+    if (!(plan->iteration_time > 0))
+        return;
+    plan_add_time(plan, 4, &part->says);
+    text_add(&part->says, " an iteration");
+    if (plan->global_batch > 0 && plan->sequence > 0)
+        text_format(&part->says, ", %s tokens/s",
+                    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence /
+                                              seconds_expected(plan)));
+    if (isfinite(plan->budget.seconds) && plan->budget.seconds > 0)
+        text_format(&part->says, "; %.4g days of training", plan->budget.seconds / 86400);
+    if (isfinite(plan->budget.dollars))
+        text_format(&part->says, ", %s dollars", html_grouped(grouped, plan->budget.dollars));
+}
+
+static void tell_how_sure(struct report_part *part, const struct plan *plan)
+{
+    struct text *sure = &part->sure;
+    struct unit_texts texts = {0};
+    if (plan->proven_optimal)
+        text_format(sure, "Proven optimal%s%s", plan->proof_over ? " over " : "",
+                    plan->proof_over ? plan->proof_over : "");
+    else if (plan->lower_bound > 0)
+        text_format(sure, "No plan takes less than %s (gap %.2g %%)",
+                    unit_text(&texts, plan->lower_bound, UNIT_TIME), 100 * plan_gap(plan));
+    if (isfinite(plan->interval.low))
+        text_format(sure, "%s80 %% interval %s to %s%s", sure->length > 0 ? ". " : "",
+                    unit_text(&texts, plan->interval.low, UNIT_TIME),
+                    unit_text(&texts, plan->interval.high, UNIT_TIME),
+                    plan->interval.extrapolates ? " (extrapolated: no similar published run)" : "");
+    if (plan->nearest.id)
+        text_add(sure, ". Nearest published run: ");
+    plan_add_nearest(&plan->nearest, sure);
+}
+
+/* What can be made of a plan's file; without a file it is kept first. */
+static void tell_next(struct report_part *part, const struct plan *plan)
+{
+    const char *file = part->file ? part->file : "plan.json";
+    if (!part->file && part->line)
+        report_next(part, "keep the plan in a file", "%s --output plan.json", part->line);
+    report_next(part, "play an iteration: stalls, memory and a timeline to zoom",
+                "rehearse simulate %s --page iteration.html", file);
+    for (int i = 0; plan->software && plan->model && launch_format_names[i]; i++)
+        if (launch_format_software[i] && strcmp(launch_format_software[i], plan->software) == 0) {
+            report_next(part, "the plan as options of its software", "rehearse plan --plan %s --emit %s",
+                        file, launch_format_names[i]);
+            break;
+        }
+    report_next(part, "a year of failures: how much of the time trains, with each way to survive them",
+                "rehearse elastic %s --rate rsc-1 --repair 6h --page failures.html", file);
 }
 
 /* ---- key numbers ---- */
-
-static void add_proof(const struct plan *plan, struct text *out)
-{
-    if (plan->proven_optimal)
-        html_fact(out, "proof", "optimal");
-    else if (plan->lower_bound > 0)
-        html_fact(out, "gap to the lower bound", "%.2g %%", 100 * plan_gap(plan));
-    if (!plan->proven_optimal)
-        html_fact_quantity(out, "lower bound", positive(plan->lower_bound), UNIT_TIME);
-}
-
-static void add_tokens(struct report_part *part, const struct plan *plan)
-{
-    char grouped[48];
-    double seconds = isfinite(plan->expected) ? plan->expected : plan->iteration_time;
-    if (plan->global_batch <= 0 || plan->sequence <= 0 || !(seconds > 0))
-        return;
-    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence / seconds);
-    html_fact(&part->out, "tokens/s", "%s", grouped);
-    text_format(&part->says, ", %s tokens/s", grouped);
-}
 
 /* Figures of the search; the beginning of a name tells the unit. */
 static void add_figures(const struct plan *plan, struct text *out)
@@ -229,7 +146,12 @@ static void add_figures(const struct plan *plan, struct text *out)
         for (char *at = name; *at; at++)
             if (*at == '_')
                 *at = ' ';
-        if (strncmp(name, "memory ", 7) == 0)
+        if (strcmp(name, "devices") == 0) /* told before */
+            continue;
+        if (strcmp(name, "utilisation") == 0)
+            html_fact_share(out, "of the devices' peak", // when an iteration takes as long as is expected
+                            figure->value * plan->iteration_time / seconds_expected(plan));
+        else if (strncmp(name, "memory ", 7) == 0)
             html_fact_quantity(out, name, figure->value, UNIT_BYTES);
         else if (strncmp(name, "seconds ", 8) == 0)
             html_fact_quantity(out, name, figure->value, UNIT_TIME);
@@ -240,35 +162,22 @@ static void add_figures(const struct plan *plan, struct text *out)
     }
 }
 
-static void add_nearest(const struct plan_nearest *nearest, struct text *out)
+static void add_settings(const struct plan *plan, struct text *out)
 {
-    struct text run = {0};
-    plan_add_nearest(nearest, &run);
-    if (run.length > 0)
-        html_fact(out, "nearest published run", "%s", text_within(&run, out));
-    text_release(&run);
-}
-
-static void add_head(struct report_part *part, const struct plan *plan)
-{
-    struct text *out = &part->out;
     bool alike = plan->pipeline_count == 1;
     html_facts(out);
-    html_fact_quantity(out, "expected iteration", plan->expected, UNIT_TIME);
     html_fact_quantity(out, plan_is_of_job(plan) ? "iteration by formula" : "iteration",
                        positive(plan->iteration_time), UNIT_TIME);
-    html_fact_quantity(out, "80 % interval from", plan->interval.low, UNIT_TIME);
-    html_fact_quantity(out, "to", plan->interval.high, UNIT_TIME);
-    if (plan->interval.extrapolates)
-        html_fact(out, "interval", "extrapolated: no similar published run");
-    add_nearest(&plan->nearest, out);
-    add_tokens(part, plan);
-    add_proof(plan, out);
-    add_count(out, "global batch", plan->global_batch);
+    if (alike && plan_is_of_job(plan)) {
+        const struct degrees degrees = plan_as_alternative(plan).degrees;
+        html_fact(out, "tensor \u00d7 context \u00d7 pipeline \u00d7 data",
+                  "%d \u00d7 %d \u00d7 %d \u00d7 %d", degrees.tensor, degrees.context, degrees.pipeline,
+                  degrees.data);
+        add_count(out, "expert", degrees.expert > 1 ? degrees.expert : 0);
+    }
     add_count(out, "micro-batch", plan->microbatch);
     if (alike)
         add_count(out, "micro-batches", plan->pipelines[0].microbatches);
-    add_count(out, "tokens a sequence", plan->sequence);
     add_word(out, "schedule", plan->schedule);
     add_count(out, "chunks", plan->chunks > 1 ? plan->chunks : 0);
     if (plan->sharding >= 0)
@@ -276,13 +185,12 @@ static void add_head(struct report_part *part, const struct plan *plan)
     add_word(out, "recomputation", plan->recompute);
     add_count(out, "nodes", plan_nodes(plan));
     add_count(out, "devices", plan_devices(plan));
-    add_count(out, "devices used", plan_devices_used(plan));
+    if (plan_devices_used(plan) != plan_devices(plan))
+        add_count(out, "devices used", plan_devices_used(plan));
     html_fact_quantity(out, "memory of the fullest device", plan->memory, UNIT_BYTES);
     html_fact_quantity(out, "planned in", plan->planning_seconds, UNIT_TIME);
     add_figures(plan, out);
     html_facts_end(out);
-    if (plan->proof_over)
-        html_element(out, "p", "soft", "Searched: %s.", plan->proof_over);
 }
 
 static void add_iteration(const struct plan *plan, struct text *out)
@@ -335,9 +243,11 @@ static void add_memory(const struct plan *plan, struct text *out)
         {"optimizer", optimizer, figure_colour(2)},          {"activations", kept, figure_colour(3)},
         {"working", first->bytes.working, figure_colour(4)},
     };
-    html_element(out, "h4", NULL, "Memory of the fullest device: %s",
-                 unit_text(&texts, first->bytes.total, UNIT_BYTES));
-    html_bar_and_legend(out, parts, 5, first->bytes.total);
+    double limit = (double)plan->types[first->type].nodes.memory;
+    html_element(out, "h4", NULL,
+                 limit > 0 ? "Memory of the fullest device: %s of %s" : "Memory of the fullest device: %s",
+                 unit_text(&texts, first->bytes.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES));
+    html_bar_and_legend(out, parts, 5, fmax(limit, first->bytes.total));
 }
 
 static const char *link_name(const struct plan *plan, int link)
@@ -470,16 +380,57 @@ static void add_fleets(const struct plan *plan, struct text *out)
 
 /* ---- the writers ---- */
 
+/* Adds the question of a plan from the plan itself. */
+static void write_question(const struct plan *plan, struct json *json)
+{
+    char numbers[3][24];
+    const int64_t values[] = {plan_devices(plan), plan->global_batch, plan->sequence};
+    for (int i = 0; i < 3; i++)
+        snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
+    json_open_flat(json, NULL, '{');
+    json_string(json, "model", plan->model);
+    json_string(json, "device", plan->types[0].name);
+    json_string(json, "devices", numbers[0]);
+    json_string(json, "global-batch", numbers[1]);
+    json_string(json, "sequence", numbers[2]);
+    json_string(json, "precision", plan->precision);
+    json_string(json, "software", plan->software);
+    json_close(json);
+}
+
+/* The planner of the page asks the same again, or anything else, of jobs whose model and devices have names. */
+static void add_planner(struct report_part *part, const struct plan *plan)
+{
+    struct text data = {0};
+    struct json json = {.out = &data};
+    bool known = plan->model && plan->software && plan->precision && plan->sequence > 0;
+    if (!plan_is_of_job(plan) || plan->type_count != 1 || !known || part->has_planner)
+        return;
+    text_add(&data, "{\"command\": \"plan\", \"options\": ");
+    if (part->options && text_starts_with(part->line, "rehearse plan "))
+        text_add(&data, part->options);
+    else
+        write_question(plan, &json);
+    text_add(&data, "}");
+    report_figure(part, "planner", &data, "Change the question");
+    html_element(&part->out, "p", "soft",
+                 "With scripts the planner stands here, and answers as the command does.");
+    report_figure_end(part);
+    part->has_planner = true;
+    text_release(&data);
+}
+
 static void add_plan(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
-    add_question(plan, out);
-    add_head(part, plan);
+    ask(part, plan);
+    say(part, plan);
+    tell_how_sure(part, plan);
+    tell_next(part, plan);
     add_iteration(plan, out);
-    report_pipelines(plan, out);
     add_memory(plan, out);
-    add_types(plan, out);
-    add_links(plan, out);
+    add_settings(plan, out);
+    report_pipelines(plan, out);
     if (plan->alternative_count > 0)
         add_alternatives(plan, false, "The best of each split", out);
     if (plan->has_front)
@@ -488,6 +439,9 @@ static void add_plan(struct report_part *part, const struct plan *plan)
     add_idle(plan, out);
     add_fleets(plan, out);
     add_sensitivity(plan, out);
+    add_types(plan, out);
+    add_links(plan, out);
+    add_planner(part, plan);
 }
 
 bool report_plan(struct report_part *part, struct error *err)
@@ -495,9 +449,6 @@ bool report_plan(struct report_part *part, struct error *err)
     struct plan plan;
     if (!plan_read(&plan, part->doc, part->doc->root, err))
         return false;
-    if (plan.model)
-        text_format(&part->says, "%.80s: ", plan.model);
-    say_time(part, plan.expected, plan.iteration_time, plan.proven_optimal);
     add_plan(part, &plan);
     plan_release(&plan);
     return true;
@@ -582,7 +533,11 @@ bool report_check(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     const struct doc_node *first = root->type == DOC_LIST ? root->first_child : root;
-    say_time(part, report_number(first, "expected"), report_number(first, "iteration_time"), false);
+    struct unit_texts texts = {0};
+    double expected = report_number(first, "expected"), formula = report_number(first, "iteration_time");
+    if (formula > 0)
+        text_format(&part->says, "%s an iteration",
+                    unit_text(&texts, isfinite(expected) ? expected : formula, UNIT_TIME));
     for (const struct doc_node *check = first; check; check = root->type == DOC_LIST ? check->next : NULL)
         if (!add_check(part, check, err))
             return false;

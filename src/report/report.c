@@ -44,6 +44,7 @@ struct builder {
     size_t *order;     /* indexes of items by group, in each as the folder has them */
     const char *links; /* from the page's folder to this one: "" or "../runs/" */
     size_t shown, bytes;
+    bool has_planner;
 };
 
 /* ---- one file ---- */
@@ -126,7 +127,10 @@ static bool take(struct builder *builder, struct item *item, struct error *err)
 {
     struct report_part *part = &item->part;
     struct error why;
-    *part = (struct report_part){.path = item->file->path, .index = (size_t)(item - builder->items)};
+    *part = (struct report_part){.path = item->file->path,
+                                 .index = (size_t)(item - builder->items),
+                                 .file = item->file->path,
+                                 .has_planner = builder->has_planner};
     if (item->file->reason) {
         item->problem = shorten(builder, part->path, item->file->reason);
         return item->problem || error_memory(err);
@@ -143,6 +147,7 @@ static bool take(struct builder *builder, struct item *item, struct error *err)
         item->undrawn = shorten(builder, part->path, part->undrawn.data);
         failed = !item->undrawn;
     }
+    builder->has_planner |= ok && part->has_planner;
     if (!ok)
         report_part_release(part);
     return !failed || error_memory(err);
@@ -175,7 +180,7 @@ static bool begins_group(const struct builder *builder, size_t place)
 static void write_contents(const struct builder *builder, struct text *page)
 {
     bool open = false;
-    text_add(page, "<nav aria-label=\"Contents\">\n<ol>\n<li><a href=\"#files\">Files</a></li>\n");
+    text_add(page, "<nav aria-label=\"Contents\">\n<ol>\n<li><a href=\"#answers\">Answers</a></li>\n");
     for (size_t place = 0; place < builder->folder.count; place++) {
         const struct item *item = &builder->items[builder->order[place]];
         enum report_group group = group_of(item);
@@ -189,28 +194,52 @@ static void write_contents(const struct builder *builder, struct text *page)
         html_text(page, item->file->path);
         text_add(page, "</a></li>\n");
     }
-    text_format(page, "%s</ol>\n</nav>\n<main>\n", open ? "</ol></li>\n" : "");
+    text_format(page, "%s<li><a href=\"#files\">Files</a></li>\n</ol>\n</nav>\n<main>\n",
+                open ? "</ol></li>\n" : "");
 }
 
-static void write_overview_row(const struct builder *builder, size_t i, struct text *page)
+/* The answers of all sections that have one. */
+static void write_answers(const struct builder *builder, struct text *page)
+{
+    static const char *const titles[] = {"<file", "<what", "<asked", "<answer", "<how sure", NULL};
+    bool any = false;
+    for (size_t place = 0; place < builder->folder.count; place++) {
+        size_t i = builder->order[place];
+        const struct item *item = &builder->items[i];
+        const struct report_part *part = &item->part;
+        if (item->problem || part->asked.length + part->says.length == 0)
+            continue;
+        if (!any)
+            html_table(page, NULL, titles);
+        any = true;
+        text_format(page, "<tr><th scope=\"row\"><a href=\"#f%zu\">", i);
+        html_text(page, item->file->path);
+        text_add(page, "</a></th>");
+        html_cell(page, cell_text(item->kind->name));
+        html_cell(page, cell_text(part->asked.data));
+        html_cell(page, cell_text(part->says.data));
+        html_cell(page, cell_text(part->sure.data));
+        text_add(page, "</tr>\n");
+    }
+    if (any)
+        html_table_end(page);
+}
+
+static void write_file_row(const struct builder *builder, size_t i, struct text *page)
 {
     const struct item *item = &builder->items[i];
     text_add(page, "<tr><th scope=\"row\">");
     add_link(builder, item->file->path, page);
-    text_add(page, "</th><td>");
-    if (item->part.out.length > 0)
-        text_format(page, "<a href=\"#f%zu\">", i);
-    html_text(page, item->kind ? item->kind->name : "other");
-    text_add(page, item->part.out.length > 0 ? "</a></td>" : "</td>");
-    html_cell(page, cell_text(text_within(&item->part.says, page)));
+    text_add(page, "</th>");
+    html_cell(page, cell_text(item->kind ? item->kind->name : "other"));
     html_cell(page, cell_number(HTML_BYTES, (double)item->file->size));
     text_add(page, "</tr>\n");
 }
 
 /* Files in the order of the page; files that were not understood have a table of their own. */
-static void write_overview(const struct builder *builder, struct text *page)
+static void write_files(const struct builder *builder, struct text *page)
 {
-    static const char *const titles[] = {"<file", "<what", "<says", ">size", NULL};
+    static const char *const titles[] = {"<file", "<what", ">size", NULL};
     size_t others = 0;
     double bytes = 0;
     html_table(page, NULL, titles);
@@ -219,7 +248,7 @@ static void write_overview(const struct builder *builder, struct text *page)
         if (item->problem)
             continue;
         if (item->kind || others++ < MAX_LINES)
-            write_overview_row(builder, builder->order[place], page);
+            write_file_row(builder, builder->order[place], page);
         else
             bytes += (double)item->file->size;
     }
@@ -269,6 +298,7 @@ static void write_section(const struct builder *builder, size_t i, struct text *
     text_add(page, " <span class=\"kind\">");
     html_text(page, item->kind->name);
     text_add(page, "</span></h3>\n");
+    report_verdict(&item->part, page);
     text_add_bytes(page, item->part.out.data, item->part.out.length);
     text_add(page, "</section>\n");
 }
@@ -285,15 +315,15 @@ static void write_page(const struct builder *builder, struct text *page)
     char folder[PATH_MAX];
     const char *title = title_of(builder, folder);
     size_t problems = count_problems(builder);
-    report_page_begin(page, title);
+    report_page_begin(page, title, "frame");
     write_contents(builder, page);
     html_element(page, "h1", NULL, "%s", title);
     html_element(page, "p", "soft", "%zu files, of which %zu are shown and %zu only linked%s",
                  builder->folder.count, builder->shown, builder->folder.count - builder->shown - problems,
                  problems > 0 ? "; the others could not be recognised or read:" : ".");
     write_problems(builder, page);
-    text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
-    write_overview(builder, page);
+    text_add(page, "<section id=\"answers\">\n");
+    write_answers(builder, page);
     text_add(page, "</section>\n");
     for (size_t place = 0; place < builder->folder.count; place++) {
         size_t i = builder->order[place];
@@ -304,9 +334,14 @@ static void write_page(const struct builder *builder, struct text *page)
             text_format(page, "<h2 id=\"g%d\">%s</h2>\n", (int)group, group_titles[group]);
         write_section(builder, i, page);
     }
+    text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
+    write_files(builder, page);
+    text_add(page, "</section>\n");
     report_page_close(page, "Links lead to the files beside this page; the page itself needs nothing else.");
     for (size_t i = 0; i < builder->folder.count; i++)
         text_add(page, text_within(&builder->items[i].part.data, page));
+    if (builder->has_planner)
+        report_page_planner(page);
     report_page_end(page);
 }
 

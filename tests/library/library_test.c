@@ -99,7 +99,7 @@ static void files_are_counted_and_explained(void **state)
     rh_text_free(&json);
     assert_false(rh_write(report, "oobleck", &json, &error));
     assert_int_equal(error.code, RH_USAGE);
-    assert_string_equal(error.text, "a report has no format 'oobleck'; it has text, json");
+    assert_string_equal(error.text, "a report has no format 'oobleck'; it has text, json, page");
     rh_free(report);
 }
 

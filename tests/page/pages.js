@@ -95,14 +95,26 @@ class Maker {
     }
 }
 
+// Pages of one answer each, by name. `answers` keeps what the command prints beside its page.
+const lines = {
+    plan: 'plan -m llama-3.1-8b -d h100 --devices 64 --global-batch 512 --top 6 --explain',
+    large: 'plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048',
+    sweep: 'plan -m llama-3.1-8b -d h100 --devices 8..64 --global-batch 256,512',
+    schedule: 'simulate -s interleaved -p 8 -n 32 --chunks 2',
+    replay: 'simulate runs/plan.json',
+    losses: 'elastic runs/plan.json --faults 0 --lose 3',
+    goodput: 'elastic --nodes 8 --stages 2 --rate rsc-1 --repair 6h --days 90 --seeds 3',
+};
+
 // Makes all pages below a folder. Returns the maker, whose `names` are those of the pages (NAME.html).
 function make(program, folder) {
     const maker = new Maker(program, folder);
-    maker.names = [];
-    for (const name of ['runs', 'attacks']) {
-        maker[name]();
-        maker.names.push(name);
-    }
+    maker.runs();
+    maker.attacks();
+    maker.answers = {};
+    for (const [name, line] of Object.entries(lines))
+        maker.answers[name] = maker.run(`${line} --page ${name}.html`);
+    maker.names = ['runs', 'attacks', ...Object.keys(lines)];
     return maker;
 }
 

@@ -180,6 +180,17 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "this plan has no 'price': ask for it with tokens= and price="):
             plan.price
 
+    def test_emitted_arguments_are_shown(self):
+        plan = rehearse.plan(**JOB, emit="megatron")
+        self.assertIn("--micro-batch-size", plan.arguments)
+        self.assertEqual(str(plan), plan.arguments)
+        self.assertIn(plan.arguments, repr(plan))
+        self.assertIn("arguments", dir(plan))
+        plan = rehearse.plan(**JOB)
+        self.assertNotIn("arguments", dir(plan))
+        with self.assertRaisesRegex(AttributeError, "has no 'arguments': ask for them with emit="):
+            plan.arguments
+
     def test_what_is_not_known_is_none(self):
         plan = rehearse.plan(**JOB)
         unlike = rehearse.simulate(schedule="dualpipe", stages=4, microbatches=8)

@@ -97,6 +97,20 @@ class Arguments(unittest.TestCase):
                 rehearse.trace_import(calls, **asked)
             rehearse.trace_import(calls, force=True, **asked)
 
+    def test_command_lines_in_errors_are_calls(self):
+        for text, call in {
+            "use 'rehearse plan --model x'": "use rehearse.plan(model='x')",
+            "a plan ('rehearse plan -o')": "a plan (rehearse.plan(output=…))",
+            "see 'rehearse help plan job'": "see help(rehearse.plan)",
+            "with 'rehearse dataset generate unet3d -o data'": "with rehearse.dataset_generate('unet3d', output='data')",
+            "'rehearse trace -- python'": "rehearse.trace('python')",
+            "such as 'mpirun -n 2 rehearse measure links'": "such as mpirun -n 2 python SCRIPT",
+            "plan with '--fix zero=3' (HSDP)": "plan with fix='zero=3' (HSDP)",
+        }.items():
+            self.assertEqual(rehearse._options.in_python(text, []), call)
+        with self.assertRaisesRegex(rehearse.UsageError, r"rehearse.cost\(list=True\)"):
+            rehearse.cost(model="gpt2-xl", devices="none")
+
     def test_options_of_other_software_are_theirs(self):
         options = rehearse._rehearse.Command("price").options
         from rehearse._options import in_python
@@ -512,6 +526,37 @@ class Signals(unittest.TestCase):
         made = rehearse.plan(model="llama-3-70b", device="h100", devices=64, global_batch="64..512+64")
         self.assertTrue(made.write("json"))
         self.assertEqual(handled, [1])
+
+    @unittest.skipUnless("plan" in rehearse.commands(), "the library does not plan yet")
+    def test_interrupt_ends_every_long_call(self):
+        """Each takes many seconds. The signal of a timer stands for Ctrl-C, so that it comes in the middle of a call."""
+        program = """
+import signal, sys, tempfile, rehearse
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+job = rehearse.plan(model="llama-3-70b", device="h100", devices=512, global_batch=4096)
+with tempfile.TemporaryDirectory() as folder:
+    for call in (
+        lambda: rehearse.plan(model="llama-3.1-405b", device="h100", devices="1024..16384+64", global_batch="512..4096+64"),
+        lambda: rehearse.sweep(model="llama-3-70b", device="h100", devices="64..2048+64", global_batch="256..4096+256"),
+        lambda: rehearse.simulate(job, no_symmetry=True, level="layers"),
+        lambda: rehearse.simulate(job, no_symmetry=True, level="layers").tasks,
+        lambda: rehearse.simulate(schedule="zb-v", stages=512, microbatches=10000),
+        lambda: rehearse.simulate(compare=True, stages=64, microbatches=5000),
+        lambda: rehearse.elastic(nodes=2048, mtbf="50000h", seeds=5000),
+        lambda: rehearse.validate(best=True),
+        lambda: rehearse.validate(simulate=True),
+        lambda: rehearse.calibrate(known=True),
+        lambda: rehearse.dataset_generate("unet3d_h100", output=folder, data_size="50 GB"),
+        lambda: [job.write("json") for _ in range(1000000)],
+    ):
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            call()
+        except KeyboardInterrupt:
+            print("stopped")
+"""
+        said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        self.assertEqual((said.stdout.split(), said.stderr), (["stopped"] * 12, ""))
 
     def test_a_forked_child_calls(self):
         profile()

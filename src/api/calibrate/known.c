@@ -2,6 +2,7 @@
  * when they are left out. */
 #include "api/calibrate/calibrate.h"
 
+#include "core/stop.h"
 #include "cost/collective_near.h"
 #include "cost/gemm_near.h"
 #include "cost/gemm_unseen.h"
@@ -156,7 +157,7 @@ bool calibrate_known(struct calibrate_report *report, struct error *err)
     if (!score_products(report, err))
         return false;
     report->product_lines = report->line_count;
-    if (!score_collectives(report, err))
+    if (!score_collectives(report, err) || stop_obeyed(err))
         return false;
     return report->line_count > 0 ||
            error_set(err, ERROR_INPUT, "no products or collectives of '%s' are known", report->device->name);

@@ -75,8 +75,10 @@ static bool ask_rates(const struct elastic_report *report, double *values, struc
     return true;
 }
 
-/* Draws the throughput against the number of live nodes. The ending of `path` sets the format. */
-static bool elastic_report_draw(const struct elastic_report *report, const char *path, struct error *err)
+/* Draws the throughput against the number of live nodes, for a page and into the file `path`, whose ending sets
+ * the format; NULL: into none. */
+static bool elastic_report_draw(const struct elastic_report *report, struct report_drawing *drawing,
+                                const char *path, struct error *err)
 {
     int nodes = elastic_kit_nodes(&report->kit);
     double *x = calloc((size_t)nodes, sizeof *x), *fastest = calloc((size_t)nodes, sizeof *fastest),
@@ -91,16 +93,17 @@ static bool elastic_report_draw(const struct elastic_report *report, const char 
         {"the fastest set of instances", fastest},
         {"losses one after the other: replace, reinstantiate, borrow, merge", local},
     };
-    ok = ok && figure_sweep(path,
-                            &(struct figure_sweep){.title = "Throughput with the nodes that are left",
-                                                   .x_title = "live nodes",
-                                                   .y_title = "throughput, in nodes of the whole cluster",
-                                                   .point_count = nodes,
-                                                   .line_count = nodes > MAX_LOCAL ? 1 : 2,
-                                                   .x = x,
-                                                   .lines = lines,
-                                                   .scaling = true},
-                            err);
+    const struct figure_sweep sweep = {.title = "Throughput with the nodes that are left",
+                                       .x_title = "live nodes",
+                                       .y_title = "throughput, in nodes of the whole cluster",
+                                       .point_count = nodes,
+                                       .line_count = nodes > MAX_LOCAL ? 1 : 2,
+                                       .x = x,
+                                       .lines = lines,
+                                       .scaling = true};
+    if (ok)
+        report_draw_lines(drawing, &sweep);
+    ok = ok && (!path || figure_sweep(path, &sweep, err));
     free(x);
     free(fastest);
     free(local);
@@ -362,7 +365,8 @@ static bool deliver(const struct elastic_report *report, const struct rh_elastic
     elastic_report_json(report, &made->json);
     elastic_report_print(report, &made->text);
     return (!given->output || file_write_exact(given->output, &made->json_text, err)) &&
-           (!given->figure || elastic_report_draw(report, given->figure, err));
+           ((!given->figure && !given->page) ||
+            elastic_report_draw(report, &made->drawing, given->figure, err));
 }
 
 /* With failures over time the answer is that of policies; the job is that of the plans, if any. */
@@ -516,6 +520,7 @@ const struct option_spec api_elastic_options[] = {
            .help =
                "also draw the throughput against the number of live nodes, or with failures over time; the "
                "ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION_PAGE(rh_elastic_request, NULL),
     OPTION_END,
 };
 

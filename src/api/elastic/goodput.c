@@ -1,4 +1,5 @@
 #include "api/elastic/goodput.h"
+#include "api/elastic/report.h"
 #include "core/fields.h"
 #include "core/file_output.h"
 #include "core/progress.h"
@@ -500,7 +501,7 @@ static bool measure_all(struct goodput_rows *answer, struct parallel *pool, stru
 /* ---- the first run over time ---- */
 
 static bool write_series(const struct goodput_rows *answer, const struct elastic_series *series,
-                         struct error *err)
+                         struct report_drawing *drawing, struct error *err)
 {
     const struct rh_elastic_request *given = answer->given;
     struct text text = {0};
@@ -508,21 +509,18 @@ static bool write_series(const struct goodput_rows *answer, const struct elastic
         elastic_series_csv(&series[i], i == 0, &text);
     bool done = !given->timeline || file_write_exact(given->timeline, &text, err);
     text_release(&text);
-    if (!done)
-        return false;
-    return !given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err);
+    return done && elastic_draw_series(series, answer->count, answer->traces->horizon, drawing, err) &&
+           (!given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err));
 }
 
-static bool show_first(const struct goodput_rows *answer, struct error *err)
+static bool show_first(const struct goodput_rows *answer, struct report_drawing *drawing, struct error *err)
 {
-    if (!answer->given->timeline && !answer->given->figure)
-        return true;
     struct elastic_series *series = calloc((size_t)answer->count, sizeof *series);
     bool ok = series || error_memory(err);
     int made = 0;
     for (; ok && made < answer->count; made += ok)
         ok = elastic_series_make(&series[made], &answer->rows[made].variant, answer->traces, err);
-    ok = ok && write_series(answer, series, err);
+    ok = ok && write_series(answer, series, drawing, err);
     for (int i = 0; i < made; i++)
         elastic_series_release(&series[i]);
     free(series);
@@ -573,7 +571,8 @@ bool goodput_answer(const struct rh_elastic_request *given, const struct api_cal
     bool ok = (answer.traces || error_memory(err)) && read_failures(&answer, kit, err) &&
               make_rates(&answer, kit, (int)given->faults, err) && draw_first(&answer, err) &&
               choose_policies(&answer, err) && (pool = parallel_new(answer.threads, err)) &&
-              measure_all(&answer, pool, err) && show_first(&answer, err) && deliver(&answer, report, err);
+              measure_all(&answer, pool, err) && show_first(&answer, &report->drawing, err) &&
+              deliver(&answer, report, err);
     parallel_free(pool);
     free(answer.rows);
     for (int i = 0; answer.traces && i < given->seeds; i++)

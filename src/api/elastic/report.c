@@ -1,4 +1,7 @@
 #include "api/elastic/report.h"
+#include "elastic/series.h"
+#include "figure/sweep.h"
+#include "report/page.h"
 
 #include "core/statistics.h"
 #include "core/unit.h"
@@ -299,4 +302,34 @@ void elastic_report_print(const struct elastic_report *report, struct text *out)
         print_losses(report, out);
     for (int i = 0; i < report->event_count; i++)
         print_event(report, &report->events[i], out);
+}
+
+/* ---- speed over time ---- */
+
+#define DRAWN_BINS 500 /* of the time, on a page */
+
+bool elastic_draw_series(const struct elastic_series *series, int count, double horizon,
+                         struct report_drawing *drawing, struct error *err)
+{
+    struct figure_line *lines = calloc((size_t)count, sizeof *lines);
+    double *values = calloc((size_t)count + 1, DRAWN_BINS * sizeof *values), *days = values;
+    bool ok = (lines && values) || error_memory(err);
+    for (int i = 0; ok && i < count; i++) {
+        double *bins = values + (size_t)(i + 1) * DRAWN_BINS;
+        elastic_series_bins(&series[i], horizon, bins, DRAWN_BINS);
+        lines[i] = (struct figure_line){series[i].policy->name, bins};
+    }
+    for (int i = 0; ok && i < DRAWN_BINS; i++)
+        days[i] = (i + 0.5) * horizon / DRAWN_BINS / SECONDS_PER_DAY;
+    if (ok)
+        report_draw_lines(drawing, &(struct figure_sweep){.title = "Share of full speed over the first run",
+                                                          .x_title = "days",
+                                                          .y_title = "share of full speed",
+                                                          .point_count = DRAWN_BINS,
+                                                          .line_count = count,
+                                                          .x = days,
+                                                          .lines = lines});
+    free(lines);
+    free(values);
+    return ok;
 }

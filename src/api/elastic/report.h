@@ -48,6 +48,12 @@ struct elastic_report {
 bool elastic_report_complete(struct elastic_report *report, struct error *err);
 
 void elastic_report_print(const struct elastic_report *report, struct text *out);
+/* Draws the speed of each policy over days, for a page. */
+struct elastic_series;
+struct report_drawing;
+bool elastic_draw_series(const struct elastic_series *series, int count, double horizon,
+                         struct report_drawing *drawing, struct error *err);
+
 void elastic_report_json(const struct elastic_report *report, struct json *json);
 
 #endif

@@ -48,8 +48,9 @@ static void release(rh_handle *handle)
 }
 
 static const struct api_form forms[] = {
-    {.name = "text", .write = print},         {.name = "json"}, {.name = "dot", .write = write_dot},
-    {.name = "emit", .write = write_emitted}, {.name = NULL},
+    {.name = "text", .write = print},    {.name = "json"},
+    {.name = "dot", .write = write_dot}, {.name = "emit", .write = write_emitted},
+    API_PAGE_FORM{.name = NULL},
 };
 
 const struct api_kind api_plan_kind = {"plan", forms, release, write_json};

@@ -350,6 +350,7 @@ const struct option_spec api_plan_options[] = {
            .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"),
     OPTION(rh_plan_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
            .help = "also draw the plan or the sweep; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION_PAGE(rh_plan_request, "output"),
     OPTION(rh_plan_request, from, OPTION_HANDLE, "from",
            .help = "a plan that was found or loaded before, instead of searching one"),
     OPTION(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,
@@ -393,7 +394,7 @@ static bool check_given_plan(const struct plan_options *given, struct error *err
 {
     static const char *const others[] = {"plan",        "from",   "model",    "device", "links",
                                          "calibration", "emit",   "launcher", "output", "form",
-                                         "dot",         "figure", NULL};
+                                         "dot",         "figure", "page",     NULL};
     const struct option_spec *spec;
     for (size_t at = 0; (spec = plan_option(at)) != NULL; at++) {
         int i = 0;

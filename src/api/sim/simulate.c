@@ -301,6 +301,7 @@ const struct option_spec api_simulate_options[] = {
            .words = figure_style_names, .argument = "STYLE", .initial = "screen",
            .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
                    "a paper"),
+    OPTION_PAGE(rh_simulate_request, "output"),
     OPTION_END,
 };
 
@@ -469,7 +470,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
 /* A recorded run has an order and times of its own. */
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
-    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style"};
+    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style", "page"};
     if (given->asked.plan || given->asked.from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->asked.plan ? given->asked.plan : "from");

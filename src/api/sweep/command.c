@@ -539,6 +539,7 @@ const struct option_spec api_sweep_options[] = {
     OPTION(rh_sweep_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
            .help = "also write the sweep (rehearse-sweep/1) to FILE; an interrupted sweep continues from "
                    "FILE.sweep"),
+    OPTION_PAGE(rh_sweep_request, NULL),
     OPTION_END,
 };
 

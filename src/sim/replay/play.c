@@ -390,7 +390,9 @@ bool replay_give(const struct replay *replay, const struct replay_result *result
             .cause = -1,
             .device = (int)stream->device,
             .stream = (int)stream->number,
-            .kind = activity->class == REPLAY_COMMUNICATION ? TASK_COLLECTIVE : TASK_OTHER,
+            .kind = activity->class == REPLAY_COMMUNICATION ? TASK_COLLECTIVE
+                    : activity->class == REPLAY_MEMORY      ? TASK_LOAD
+                                                            : TASK_OTHER,
             .stage = -1,
             .layer = -1,
             .microbatch = -1,
