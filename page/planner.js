@@ -24,7 +24,8 @@ const EXPLORER_SPLIT = ['tp', 'cp', 'pp', 'dp', 'ep', 'mbs', 'vp', 'zero', 'reco
 const EXPLORER_MORE = ['headroom', 'tokens', 'price', 'deadline', 'devices-per-node', 'inside', 'across', 'imbalance', 'fix',
     'no-neighbours', 'explain'];
 const EXPLORER_CALLED = {tp: 'tensor', cp: 'context', pp: 'pipeline', dp: 'data', ep: 'expert', mbs: 'micro-batch', vp: 'chunks',
-    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone', explain: 'explain in the text'};
+    zero: 'sharding (ZeRO)', recompute: 'recomputation', fix: 'other fixed values', 'no-neighbours': 'formula alone',
+    explain: 'explain in the text'};
 const EXPLORER_COUNTED = {zero: 0, vp: 1, tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, mbs: 1}; // those that step, and their least value
 const EXPLORER_COLUMNS = ['tp', 'cp', 'ep', 'pp', 'dp', 'mbs', 'vp', 'zero']; // of the table of splits, as the command orders them
 const EXPLORER_OWN = ['top', 'pareto', 'output', 'figure', 'page', 'emit', 'launcher']; // options that are not of the question
@@ -134,7 +135,7 @@ function memoryRows(plan) {
 class Explorer {
     constructor(place, state) {
         this.place = place;
-        this.state = state || {};
+        this.state = state;
         this.controls = new Map();
         this.files = {...this.state.files};
         this.kept = {}; // options of the first state without a control
@@ -168,7 +169,8 @@ class Explorer {
         addEventListener('hashchange', () => {
             if (!location.hash.includes('=')) // a place in the page
                 return;
-            this.reset();
+            this.notes = [];
+            this.clearBlame();
             this.takeAddress();
             this.question();
         });
@@ -228,23 +230,21 @@ class Explorer {
         return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
             part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
             part('memory', 'Memory of a device'), part('splits', 'The fastest splits'),
-            element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'),
-                command,
+            element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'), command,
                 element('details', {}, element('summary', {}, 'the command\'s whole answer'), this.text)));
     }
 
     // A label with its field, and the line for what the command says of its value.
     control(name) {
         const row = this.rows.get(name), id = `planner-${name}-${++explorerIds}`, fixed = !row;
-        const choices = fixed ? this.words[name] : name === 'software' ? this.tables.software.map(one => one.name) : row.words;
-        const help = row ? row.help : `--fix ${name}=N`;
-        const control = {name, row, fixed, id, initial: row && row.initial && row.initial !== '0' ? row.initial : ''};
-        const attributes = {id, name, title: help, 'aria-describedby': `${id}-wrong`, oninput: () => this.changed(control)};
-        if (row && row.type === '?')
-            control.input = element('input', {...attributes, type: 'checkbox'});
-        else if (choices && choices.length > 0)
-            control.input = element('select', attributes, element('option', {value: ''}, control.initial || 'search'),
-                ...choices.filter(word => word !== control.initial).map(word => element('option', {value: word}, word)));
+        const flag = !fixed && row.type === '?', choices = fixed ? this.words[name] : flag ? ['true'] :
+            name === 'software' ? this.tables.software.map(one => one.name) : row.words;
+        const initial = fixed || row.initial === '0' ? '' : flag ? 'no' : row.initial || '';
+        const control = {name, row, fixed, id, initial}, title = fixed ? `--fix ${name}=N` : row.help;
+        const attributes = {id, name, title, 'aria-describedby': `${id}-wrong`, oninput: () => this.changed(control)};
+        if (choices && choices.length > 0)
+            control.input = element('select', attributes, element('option', {value: ''}, initial || 'search'),
+                ...choices.filter(word => word !== initial).map(word => element('option', {value: word}, flag ? 'yes' : word)));
         else
             control.input = this.entry(control, attributes);
         control.wrong = element('p', {class: 'wrong', id: `${id}-wrong`, hidden: true});
@@ -262,25 +262,23 @@ class Explorer {
                 element('option', {value: one.name}, one.title || (one.parameters ? `${(one.parameters / 1e9).toFixed(2)} B` : ''))));
         const input = element('input', {...attributes, type: 'text', list: known && `${control.id}-list`, autocomplete: 'off',
             spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : control.row.argument.toLowerCase()),
-            onfocus: known ? () => input.select() : () => {}});
-        input.addEventListener('keydown', event => {
-            if (control.name in EXPLORER_COUNTED && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
-                event.preventDefault();
-                this.step(control, event.key === 'ArrowUp');
-            }
-        });
+            onfocus: () => known && input.select(), onkeydown: event => {
+                if (control.name in EXPLORER_COUNTED && /^Arrow(Up|Down)$/.test(event.key)) {
+                    event.preventDefault();
+                    this.step(control, event.key === 'ArrowUp');
+                }
+            }});
         return input;
     }
 
     // Buttons beside a field: steps for a pointer (the arrow keys do the same), and a file for the model.
     beside(control) {
-        const called = EXPLORER_CALLED[control.name];
         if (control.name in EXPLORER_COUNTED)
             return ['\u2212', '+'].map((sign, up) => element('button', {type: 'button', class: 'small step', tabindex: '-1',
-                'aria-label': `${up ? 'more' : 'less'} ${called}`, onclick: () => this.step(control, up === 1)}, sign));
+                'aria-label': `${up ? 'more' : 'less'} ${EXPLORER_CALLED[control.name]}`, onclick: () => this.step(control, up === 1)}, sign));
         if (control.name !== 'model')
             return [];
-        const file = element('input', {type: 'file', accept: '.json,.yaml,.yml', hidden: true, 'aria-label': 'a model\'s file',
+        const file = element('input', {type: 'file', accept: '.json', hidden: true, 'aria-label': 'a model\'s file',
             onchange: () => file.files.length > 0 && this.takeFile(file.files[0])});
         const title = 'a config.json of Hugging Face; or drop one here';
         return [file, element('button', {type: 'button', class: 'small file', title, onclick: () => file.click()}, 'file\u2026')];
@@ -297,22 +295,18 @@ class Explorer {
     }
 
     value(name) {
-        const control = this.controls.get(name);
-        return control.input.type === 'checkbox' ? (control.input.checked ? 'true' : '') :
-            control.input.value.replace(/[\0-\x1f\x7f]/g, '').trim();
+        return this.controls.get(name).input.value.replace(/[\0-\x1f\x7f]/g, '').trim();
     }
 
     // Returns false if a choice has no such word.
     put(name, value) {
-        const {input} = this.controls.get(name);
-        if (input.type === 'checkbox')
-            input.checked = value === 'true' || value === '1' || value === '';
-        else
-            input.value = value;
-        return input.type === 'checkbox' || input.tagName !== 'SELECT' || input.value === value;
+        const {input, initial} = this.controls.get(name), text = input.tagName === 'SELECT' && value === initial ? '' : value;
+        input.value = text;
+        return input.value === text;
     }
 
     changed(control) {
+        this.clearBlame();
         this.suspects.delete(control.name);
         this.say([]);
         this.writeAddress();
@@ -322,10 +316,7 @@ class Explorer {
 
     reset() {
         for (const control of this.controls.values())
-            if (control.input.type === 'checkbox')
-                control.input.checked = false;
-            else
-                control.input.value = EXPLORER_FIRST[control.name] || '';
+            control.input.value = EXPLORER_FIRST[control.name] || '';
         this.suspects.clear();
         this.notes = [];
         this.kept = {};
@@ -363,8 +354,10 @@ class Explorer {
     }
 
     takeAddress() {
-        const unknown = [];
-        for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+        const unknown = [], parts = new URLSearchParams(location.hash.slice(1));
+        if (parts.has('m') || parts.has('model')) // it has all of a question
+            this.reset();
+        for (const [key, value] of parts) {
             const name = Object.hasOwn(EXPLORER_KEYS, key) ? EXPLORER_KEYS[key] : key;
             if (!this.controls.has(name))
                 unknown.push(key);
@@ -398,26 +391,29 @@ class Explorer {
         this.note.hidden = notes.length === 0;
     }
 
+    // A file is tried as the model; where it is none, the model before comes back (fail).
     async takeFile(file) {
-        const model = this.controls.get('model'), before = this.value('model');
-        const name = /\.(json|ya?ml)$/i.test(file.name) ? file.name : 'config.json';
+        const model = this.controls.get('model'), name = /\.(json|ya?ml)$/i.test(file.name) ? file.name : 'config.json';
         try {
             if (file.size > EXPLORER_FILE)
                 throw new Error(`${(file.size / (1 << 20)).toFixed(0)} MiB: a config.json is smaller`);
             const text = new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer());
-            await this.planner.ask('plan', {...this.options(), model: name}, {files: {[name]: text}, forms: ['json']})
-                .catch(error => {
-                    if (this.controlOf(error.message) === model || error.message.startsWith(name))
-                        throw error;
-                });
+            this.trial = {said: file.name, name, model: this.value('model'), files: this.files};
             this.files = {[name]: text};
             this.answers.clear();
             this.put('model', name);
             this.changed(model);
         } catch (error) {
-            this.put('model', before);
             this.blame(model, `${file.name} is no model: ${error instanceof TypeError ? 'not UTF-8 text' : error.message}`);
         }
+    }
+
+    refuseFile(message) {
+        const {said, model, files} = this.trial;
+        Object.assign(this, {files, trial: null});
+        this.put('model', model);
+        this.writeAddress();
+        this.blame(this.controls.get('model'), `${said} is no model: ${message}`);
     }
 
     /* ---- questions ---- */
@@ -455,7 +451,6 @@ class Explorer {
 
     async question() {
         const turn = ++this.turn;
-        this.clearBlame();
         if (this.running) {
             await Promise.race([this.running, new Promise(done => setTimeout(done, EXPLORER_PATIENCE))]);
             if (turn !== this.turn)
@@ -560,6 +555,10 @@ class Explorer {
 
     fail(error) {
         const message = error.message || String(error), control = this.controlOf(message);
+        if (this.trial && (message.startsWith(this.trial.name) || (control && control.name === 'model'))) {
+            this.refuseFile(message);
+            return;
+        }
         if (control && this.suspects.has(control.name)) { // the address is no reason to have no answer
             this.suspects.delete(control.name);
             this.put(control.name, EXPLORER_FIRST[control.name] || '');
@@ -581,6 +580,7 @@ class Explorer {
     show(answer) {
         const {json, text} = answer, isPlan = json.format === 'rehearse-plan/2';
         this.suspects.clear();
+        this.trial = null;
         this.root.classList.remove('stale');
         this.text.textContent = text;
         for (const name of ['money', 'time', 'memory', 'splits'])
@@ -611,7 +611,7 @@ class Explorer {
         const notes = [...sentences(sure.split('\n').slice(1)), ...warnings];
         this.verdict.replaceChildren(element('p', {class: 'soft'}, question),
             element('p', {class: 'headline'}, element('b', {}, seconds(time)),
-                ` an iteration, ${Number.isFinite(expected) ? 'expected' : 'by formula'}`, this.change(time, plan)),
+                ` an iteration, ${/^iteration .* expected/.test(sure) ? 'expected' : 'by formula'}`, this.change(time, plan)),
             element('p', {class: 'arrangement'}, split),
             element('dl', {class: 'facts'},
                 fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval',
