@@ -16,7 +16,7 @@ the options; ``rehearse.commands()`` has the names of all functions.
 """
 
 from rehearse import _handles, _rehearse
-from rehearse._handles import Cluster, Figure, Handle, Table
+from rehearse._handles import Cluster, Explorer, Figure, Handle, Table
 from rehearse._rehearse import (
     Column,
     Error,
@@ -44,6 +44,14 @@ def from_torch(module, inputs, name="torch"):
     return convert(module, inputs, name)
 
 
+def explorer(height=900, **job):
+    """The planner as a page in a cell: change the question, and the answer follows, without a server.
+
+    It begins with the plan of `job`, the arguments of rehearse.plan. `height` is in pixels."""
+    given = {"model": "llama-3-70b", "device": "h100", "devices": 64, "global_batch": 512, **job}
+    return _handles.Explorer(__getattr__("plan")(**given), height)
+
+
 # A command, and the class of an answer, are made when they are first asked for: an import has to be quick.
 def __getattr__(name):
     if name in _commands:
@@ -66,6 +74,7 @@ __all__ = [
     "Cluster",
     "Column",
     "Error",
+    "Explorer",
     "Figure",
     "Handle",
     "InfeasibleError",
@@ -77,6 +86,7 @@ __all__ = [
     "Table",
     "UsageError",
     "commands",
+    "explorer",
     "from_torch",
     *_commands,
 ]

@@ -112,6 +112,11 @@ class Table:
     def __dir__(self):
         return _listed(self, super().__dir__(), self.keys())
 
+    def _repr_html_(self):
+        from rehearse import _html
+
+        return f'<div style="overflow-x: auto">{_html.table_of(self)}</div>'
+
     # What never changes is its own copy.
     def __copy__(self):
         return self
@@ -216,23 +221,26 @@ class Handle(_rehearse.Handle):
         """The document that the command prints with --json."""
         return json.loads(self.write("json"))
 
-    # What Jupyter shows: a picture where there is one, else what the command prints. No picture is no reason to fail.
-    def _repr_svg_(self):
-        if "svg" not in self.forms:
-            return None
+    def _page(self):
+        """Its page; None: it has none."""
         try:
-            return self.write("svg")
-        except _rehearse.Error:
+            return self.write("page") if "page" in self.forms else None
+        except _rehearse.Error:  # nothing to show is no reason to fail
             return None
+
+    def _picture(self):
+        """An HTML picture for where scripts are not trusted; "": none."""
+        return ""
 
     def _repr_html_(self):
-        if "html" in self.forms:
-            return self.write("html")
-        if "svg" in self.forms:
-            return None
-        from html import escape
+        """What Jupyter shows: the page, or tables."""
+        from rehearse import _html
 
-        return f"<pre>{escape(str(self))}</pre>"
+        page = self._page()
+        return _html.page_cell(page, picture=self._picture()) if page else _html.answer(self)
+
+
+PICTURE_LIMIT = 100000  # tasks of a run that is played again for its picture
 
 
 class Played(Handle):
@@ -249,6 +257,15 @@ class Played(Handle):
                 raise _rehearse.Error("tasks: the files that this run was made from have changed since: call simulate again")
             self._kept = made
         return getattr(self, "_kept", self)
+
+    def _picture(self):
+        from rehearse import _html
+
+        if max(self.get("tasks", 0), self.get("passes", 0)) > PICTURE_LIMIT:
+            return ""
+        title = f"Timeline of {self.schedule}"
+        svg = _html.timeline(self.tasks, title)
+        return _html.image(svg, title) if svg else ""
 
     def __getattr__(self, name):
         if name in Played.__slots__:  # not set
@@ -323,24 +340,6 @@ class Plan(Handle):
 
         rehearse.plan(from_=self, figure=path)
 
-    def _repr_svg_(self):
-        import os
-        import tempfile
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "plan.svg")
-            try:
-                self.figure(path)
-                with open(path, encoding="utf-8") as file:
-                    return file.read()
-            except (_rehearse.Error, OSError):
-                return None
-
-    def _repr_html_(self):
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
-
 
 # The settings of `fix`, as attributes of a plan whose stages are alike: how each is found, and its meaning.
 SETTINGS = {
@@ -379,6 +378,32 @@ class Figure(Handle):
     def save(self, path, form="svg"):
         """Writes the picture into a file."""
         super().save(path, form)
+
+    def _repr_svg_(self):
+        return self.write("svg")
+
+    def _repr_html_(self):
+        return None
+
+
+class Explorer:
+    """The planner as a page in a cell: rehearse.explorer()."""
+
+    def __init__(self, plan, height):
+        self.plan = plan
+        self.height = height
+
+    def __repr__(self):
+        return f"<rehearse.Explorer: {self.plan!r}>"
+
+    def save(self, path):
+        """Writes the page into a file."""
+        self.plan.save(path, "page")
+
+    def _repr_html_(self):
+        from rehearse import _html
+
+        return _html.page_cell(self.plan.write("page"), self.height)
 
 
 def attribute_name(key, base):

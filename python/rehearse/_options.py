@@ -139,7 +139,7 @@ def call(found):
     if not count:
         return found[0]
     if found[1]:  # several processes
-        return f"{found[1]}python SCRIPT"
+        return f"'{found[1]}python SCRIPT'"
     name = "_".join(words[:count]).replace("-", "_")
     known = {one: option for option in rehearse._rehearse.Command(" ".join(words[:count])).options for one in words_of(option)}
     arguments, words = [], [word for word in words[count:] if word != "--"]

@@ -104,7 +104,7 @@ class Arguments(unittest.TestCase):
             "see 'rehearse help plan job'": "see help(rehearse.plan)",
             "with 'rehearse dataset generate unet3d -o data'": "with rehearse.dataset_generate('unet3d', output='data')",
             "'rehearse trace -- python'": "rehearse.trace('python')",
-            "such as 'mpirun -n 2 rehearse measure links'": "such as mpirun -n 2 python SCRIPT",
+            "such as 'mpirun -n 2 rehearse measure links'": "such as 'mpirun -n 2 python SCRIPT'",
             "plan with '--fix zero=3' (HSDP)": "plan with fix='zero=3' (HSDP)",
         }.items():
             self.assertEqual(rehearse._options.in_python(text, []), call)

@@ -12,8 +12,8 @@ FOLDER = os.path.join(os.environ["REHEARSE_SOURCE_ROOT"], "examples", "python")
 
 
 def show(value):
-    """What Jupyter asks of a value: pictures, then HTML, then text."""
-    for name in ("_repr_svg_", "_repr_html_"):
+    """What Jupyter asks of a value: HTML, then pictures, then text."""
+    for name in ("_repr_html_", "_repr_svg_"):
         made = getattr(value, name, lambda: None)()
         if made is not None:
             return made
