@@ -237,7 +237,7 @@ class Handle(_rehearse.Handle):
         from rehearse import _html
 
         page = self._page()
-        return _html.page_cell(page, picture=self._picture()) if page else _html.answer(self)
+        return _html.page_cell(_html.without_planner(page), picture=self._picture()) if page else _html.answer(self)
 
 
 PICTURE_LIMIT = 100000  # tasks of a run that is played again for its picture

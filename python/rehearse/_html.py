@@ -14,6 +14,9 @@ TASKS_LIMIT = 1500  # of a picture
 LANES_LIMIT = 16
 WIDTH, LANE, LEFT = 900, 18, 90  # pixels of a picture
 
+# Where the planner stands in a page.
+PLANNER = ('<figure class="draw" data-draw="planner"', "</figure>")
+
 # The colours of a page (page/draw.js), by kind of task.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999", "#f0e442")
 
@@ -28,6 +31,16 @@ def page_cell(page, height=HEIGHT, picture=""):
         f'style="width: 100%; height: {int(height)}px; border: 0; resize: vertical" srcdoc="{escape(page)}"></iframe>'
         f'<div class="{name}">{picture}{static_part(page)}</div><style>.{name} {{display: none}}</style></div>'
     )
+
+
+def without_planner(page):
+    """A page that does not bring the planner along, which is a megabyte and more, and has one cell of its own: rehearse.explorer()."""
+    for begin, end in (('<script type="application/octet-stream" id="planner-engine">', "</script>"), ('<script id="planner-glue">', "</script>"), PLANNER):
+        first = page.find(begin)
+        if first >= 0:
+            last = page.find(end, first) + len(end)
+            page = page[:first] + page[last:]
+    return page
 
 
 def static_part(page):

@@ -59,7 +59,12 @@ class Html(unittest.TestCase):
     def test_a_page_is_in_a_frame_of_its_own(self):
         plan = rehearse.plan(**JOB)
         text, said = self.shown(plan)
-        self.assertIn(f'srcdoc="{html.escape(plan.write("page"))}"', text)
+        page = plan.write("page")
+        begin = page.index('<figure class="draw" data-draw="planner"')
+        self.assertIn(html.escape(page[: begin]), text)
+        self.assertNotIn("planner-engine", _html.without_planner('a<script type="application/octet-stream" id="planner-engine">b</script>c'))
+        self.assertNotIn(html.escape(_html.PLANNER[0]), text)
+        self.assertIn(html.escape(_html.PLANNER[0]), rehearse.explorer(**JOB)._repr_html_())
         self.assertIn('sandbox="allow-scripts allow-downloads"', text)
         self.assertIn("Where the iteration goes", said)
         self.assertIn("expected", said)
