@@ -403,7 +403,7 @@ class Explorer:
     def _repr_html_(self):
         from rehearse import _html
 
-        return _html.page_cell(self.plan.write("page"), self.height)
+        return _html.page_cell(_html.planner_first(self.plan.write("page")), self.height)
 
 
 def attribute_name(key, base):

@@ -10,10 +10,13 @@ from rehearse import _rehearse
 HEIGHT = 640  # pixels of a page in a cell
 ROWS = 20  # of a table
 STATIC_LIMIT = 100000  # characters of a page without its scripts
+TEXT = 48  # characters of a cell
 TASKS_LIMIT = 1500  # of a picture
 LANES_LIMIT = 16
 WIDTH, LANE, LEFT = 900, 18, 90  # pixels of a picture
 
+# What a page has that draws the picture itself.
+TIMELINE = 'data-draw="timeline"'
 # Where the planner stands in a page.
 PLANNER = ('<figure class="draw" data-draw="planner"', "</figure>")
 
@@ -27,9 +30,9 @@ def page_cell(page, height=HEIGHT, picture=""):
     name = "rehearse-" + hashlib.sha256(page.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     title = re.search(r"<title>(.*?)</title>", page, re.S)
     return (
-        f'<div><iframe title="{title[1] if title else "rehearse"}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" loading="lazy" '
+        f'<div>{"" if TIMELINE in page else picture}<iframe title="{title[1] if title else "rehearse"}" sandbox="allow-scripts allow-downloads" allow="clipboard-write" loading="lazy" '
         f'style="width: 100%; height: {int(height)}px; border: 0; resize: vertical" srcdoc="{escape(page)}"></iframe>'
-        f'<div class="{name}">{picture}{static_part(page)}</div><style>.{name} {{display: none}}</style></div>'
+        f'<div class="{name}">{picture if TIMELINE in page else ""}{static_part(page)}</div><style>.{name} {{display: none}}</style></div>'
     )
 
 
@@ -41,6 +44,14 @@ def without_planner(page):
             last = page.find(end, first) + len(end)
             page = page[:first] + page[last:]
     return page
+
+
+def planner_first(page):
+    """A page whose planner stands before the answer."""
+    first = page.find(PLANNER[0])
+    last = page.find(PLANNER[1], first) + len(PLANNER[1])
+    top = page.find(">", page.find("<main")) + 1
+    return page if first < 0 else page[:top] + page[first:last] + page[top:first] + page[last:]
 
 
 def static_part(page):
@@ -66,7 +77,7 @@ def text_of(value):
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10000 else str(value)
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:,.0f}" if value == value // 1 and 1e4 <= abs(value) < 1e15 else f"{value:.6g}"
     if isinstance(value, (list, tuple, _rehearse.Column)):
         return ", ".join(map(text_of, value)) if len(value) <= 4 else f"{text_of(value[0])}, … {text_of(value[-1])} ({len(value)})"
     return str(value)
@@ -74,7 +85,10 @@ def text_of(value):
 
 def cell_of(value):
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f'<td style="text-align: {"right" if number else "left"}">{escape(text_of(value))}</td>'
+    text = text_of(value)
+    whole = f' title="{escape(text)}"' if len(text) > TEXT else ""
+    text = text[: TEXT - 1] + "…" if whole else text
+    return f'<td style="text-align: {"right" if number else "left"}; white-space: nowrap"{whole}>{escape(text)}</td>'
 
 
 def head_of(owner, name, key):
@@ -92,7 +106,7 @@ def table(owner, columns, caption):
     heads = "".join(f'<th scope="col" style="text-align: left">{head_of(owner, names.get(key, key), key)}</th>' for key, _ in columns)
     rows = "".join(f"<tr>{''.join(cell_of(values[row]) for _, values in columns)}</tr>" for row in range(min(count, ROWS)))
     more = f"<p>… {count - ROWS:,} more rows</p>" if count > ROWS else ""
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return f'<table><caption style="text-align: left">{escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}'
 
 
 def table_of(rows):
@@ -109,7 +123,7 @@ def single_table(owner, values, caption):
     """Single values, one below the other."""
     names = {key: name for name, key in type(owner)._described.items()}
     rows = "".join(f'<tr><th scope="row" style="text-align: left">{head_of(owner, names.get(key, key), key)}</th>{cell_of(value)}</tr>' for key, value in values)
-    return f"<table><caption>{escape(caption)}</caption><tbody>{rows}</tbody></table>"
+    return f'<table><caption style="text-align: left">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
 
 
 def answer(handle):

@@ -124,7 +124,9 @@ class Html(unittest.TestCase):
 
     def test_the_explorer_is_the_page_of_plan(self):
         explorer = rehearse.explorer(height=700, **JOB)
-        self.assertIn("height: 700px", explorer._repr_html_())
+        text = explorer._repr_html_()
+        self.assertIn("height: 700px", text)
+        self.assertLess(text.index(html.escape(_html.PLANNER[0])), text.index(html.escape("<header>")))
         self.assertIn("Explorer: <rehearse.Plan: gpt2-xl", repr(explorer))
         with tempfile.TemporaryDirectory() as folder:
             path, other = os.path.join(folder, "a.html"), os.path.join(folder, "b.html")
