@@ -11,7 +11,7 @@ SKIPS        ?= any
 
 SOURCES = $(shell find src page tests fuzz bench include scripts -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all demo test check bench fuzz soak install wheel dist deb check-packages format lint clean help
+.PHONY: all demo site test check bench fuzz soak install wheel dist deb check-packages format lint clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
@@ -23,6 +23,13 @@ demo:
 	@scripts/bootstrap.sh demo
 	@$(MAKE) --no-print-directory all
 	@scripts/demo $(BUILD)/rehearse
+
+# The planner as a page for a static host.
+site:
+	@scripts/bootstrap.sh site
+	@meson setup --reconfigure -Dplanner=enabled $(BUILD) >/dev/null 2>&1 || meson setup -Dplanner=enabled --prefix $(PREFIX) $(BUILD)
+	@$(MAKE) --no-print-directory all
+	@scripts/make-site $(BUILD)/rehearse $(BUILD)/site
 
 test:
 	@scripts/bootstrap.sh test
@@ -92,6 +99,7 @@ clean:
 help:
 	@echo "make            build the program: $(BUILD)/rehearse"
 	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators and record it; with a page of pictures"
+	@echo "make site       the planner as a page for a static host, with the pictures of the docs: $(BUILD)/site/index.html"
 	@echo "make test       one build, its quick tests, the transcripts, the pages: what to run before a commit"
 	@echo "make check      all that must hold, the test above included; make check-NAME is one part of it:"
 	@scripts/check --list

@@ -111,6 +111,7 @@ const char *planner_describe(const char *command)
         json_string(&json, "initial", option.initial);
         json_string(&json, "unit", option.unit);
         json_string(&json, "type", (char[]){option.type, '\0'});
+        json_string(&json, "letter", option.letter ? (char[]){option.letter, '\0'} : NULL);
         json_open(&json, "words", '[');
         for (const char *const *word = option.words; word && *word; word++)
             json_string(&json, NULL, *word);

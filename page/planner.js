@@ -196,9 +196,8 @@ class Explorer {
             element('div', {class: 'fields'}, ...names.map(name => this.control(name))));
         this.free = element('button', {type: 'button', class: 'small', onclick: () => this.freeAll()}, 'search all');
         const answer = this.buildAnswer();
-        const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner',
-            onsubmit: event => event.preventDefault()},
-        group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
+        const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner', onsubmit: event => event.preventDefault()},
+            group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
         element('details', {class: 'more'}, element('summary', {}, 'More'),
             group('More', EXPLORER_MORE.filter(name => this.rows.has(name)), true)));
         this.root = element('div', {class: 'planner'}, form, answer, this.heard);
@@ -261,7 +260,7 @@ class Explorer {
             control.list = element('datalist', {id: `${control.id}-list`}, ...known.map(one =>
                 element('option', {value: one.name}, one.title || (one.parameters ? `${(one.parameters / 1e9).toFixed(2)} B` : ''))));
         const input = element('input', {...attributes, type: 'text', list: known && `${control.id}-list`, autocomplete: 'off',
-            spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : control.row.argument.toLowerCase()),
+            spellcheck: 'false', placeholder: control.initial || (control.fixed ? 'search' : ''),
             onfocus: () => known && input.select(), onkeydown: event => {
                 if (control.name in EXPLORER_COUNTED && /^Arrow(Up|Down)$/.test(event.key)) {
                     event.preventDefault();
@@ -736,19 +735,19 @@ class Explorer {
 
     /* ---- ranges of devices or batches ---- */
 
+    // The command's own table, whose rows are in the order of the points.
     showSweep(sweep, text) {
-        const titles = Object.keys(sweep.points[0] || {});
-        this.heard.textContent = plural(sweep.points.length, 'plan');
-        this.verdict.replaceChildren(element('p', {class: 'headline'}, plural(sweep.points.length, 'plan')),
-            element('p', {class: 'arrangement'}, text.split('\n')[0]));
-        const cell = (name, value) => name === 'devices' ? element('button', {type: 'button'}, String(value)) :
-            /_time$|^expected$/.test(name) ? this.planner.show(value, 's') : name === 'memory' ? this.planner.show(value, 'bytes') :
-                name === 'utilisation' ? percentText(value) : String(value ?? '\u2013');
-        const rows = sweep.points.slice(0, EXPLORER_POINTS).map(point => element('tr', {onclick: () => this.choosePoint(point)},
-            ...titles.map(name => element('td', {class: /^(recompute|split)/.test(name) ? '' : 'n'}, cell(name, point[name])))));
+        const [question, table = ''] = text.split(/\n\s*\n/), points = sweep.points.slice(0, EXPLORER_POINTS);
+        const [titles, ...lines] = table.split('\n').map(line => line.trim().split(/ {2,}/));
+        const more = sweep.points.length > points.length ? ` The first ${points.length} are here, all are in the text below.` : '';
+        this.heard.textContent = plural(sweep.points.length, 'point');
+        this.verdict.replaceChildren(element('p', {class: 'headline'}, this.heard.textContent), element('p', {class: 'arrangement'}, question));
+        const cell = (text, i, all) => element('td', {class: /^[\d.]/.test(text) ? 'n' : '', colspan: i === all.length - 1 && i < titles.length - 1 &&
+            titles.length - i}, i === 1 ? element('button', {type: 'button', title: 'look at this plan'}, text) : text);
+        const rows = points.map((point, i) => element('tr', {onclick: () => this.choosePoint(point)}, ...(lines[i] || []).map(cell)));
         this.splits.parentNode.hidden = false;
         this.splits.parentNode.classList.remove('late');
-        this.splits.replaceChildren(this.tableOf('Choose a row to look at that plan.', titles.map(name => name.replace(/_/g, ' ')), rows));
+        this.splits.replaceChildren(this.tableOf(`Choose a row to look at that plan.${more}`, titles, rows));
     }
 
     choosePoint(point) {

@@ -6,7 +6,7 @@
 #     scripts/bootstrap.sh --list LEVEL     only says what is missing
 #     scripts/bootstrap.sh --features       the line that installs what the program can do without, and what each package is for
 #
-# Levels: demo (what 'make demo' needs), test, check (everything). Each has what the one before it has.
+# Levels: demo (what 'make demo' needs), site, test, check (everything). Each has what demo has, and check has all.
 set -eu
 
 missing=''
@@ -14,9 +14,9 @@ list=no
 [ "${1-}" != --list ] || { list=yes; shift; }
 level=${1-check}
 case $level in
-demo | test | check | --features) ;;
+demo | site | test | check | --features) ;;
 *)
-    echo "bootstrap: unknown level '$level': demo, test or check" >&2
+    echo "bootstrap: unknown level '$level': demo, site, test or check" >&2
     exit 2
     ;;
 esac
@@ -30,7 +30,8 @@ need()
     case $level in
     --features) [ -n "$use" ] || return 0 ;;
     demo) [ "$need_level" = demo ] || return 0 ;;
-    test) [ "$need_level" != check ] || return 0 ;;
+    site) [ "$need_level" = demo ] || [ "$need_level" = site ] || return 0 ;;
+    test) [ "$need_level" = demo ] || [ "$need_level" = test ] || return 0 ;;
     esac
     ! "$@" || return 0
     missing="$missing $packages"
@@ -192,7 +193,7 @@ need check fish '' has_command fish
 need check chromium '' has_command chromium
 need check firefox-esr '' has_command firefox-esr
 need check nodejs '' has_command node
-need check emscripten 'the planner in the pages' has_command emcc
+need site emscripten 'the planner in the pages' has_command emcc
 need check npm '' has_command npm
 # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
 need check iproute2 '' has_command ip
