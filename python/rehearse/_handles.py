@@ -242,19 +242,46 @@ class Handle(_rehearse.Handle):
         return _html.page_cell(_html.without_planner(page), picture=self._picture()) if page else _html.answer(self)
 
 
-PICTURE_LIMIT = 100000  # tasks of a run that is played again for its picture
+PAGE_LIMIT = 100000  # tasks of a run that is played again for its page and picture
 
 
-class Played(Handle):
-    """A run that was played. Its tasks are kept where `keep_tasks` was given, and else made again when they are asked for."""
+class Simulated(Handle):
+    """What simulate answers. Tasks are kept where `keep_tasks` was given, and a timeline is in the page of `page`: else the run is
+    played again for them, without the files that it wrote."""
 
     __slots__ = ("_again", "_kept")
+
+    def __getattr__(self, name):
+        if name in Simulated.__slots__:  # not set
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+    def _page(self):
+        if not hasattr(self, "_again") or max(self.get("tasks", 0), self.get("passes", 0)) > PAGE_LIMIT:
+            return super()._page()
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            try:
+                self._again(page=path)
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    return file.read()
+            except (_rehearse.Error, OSError):  # its files are gone
+                return super()._page()
+
+
+class Played(Simulated):
+    """A run that was played, with its tasks."""
+
+    __slots__ = ()
+
     def _place(self, name):
         return (self._with_tasks() if name == "tasks" else self), name
 
     def _with_tasks(self):
         if "tasks.begin" not in self.names and not hasattr(self, "_kept") and hasattr(self, "_again"):
-            made = self._again()
+            made = self._again(keep_tasks=True)
             if made.write("json") != self.write("json"):
                 raise _rehearse.Error("tasks: the files that this run was made from have changed since: call simulate again")
             self._kept = made
@@ -263,16 +290,14 @@ class Played(Handle):
     def _picture(self):
         from rehearse import _html
 
-        if max(self.get("tasks", 0), self.get("passes", 0)) > PICTURE_LIMIT:
+        if max(self.get("tasks", 0), self.get("passes", 0)) > PAGE_LIMIT:
             return ""
         title = f"Timeline of {self.schedule}"
-        svg = _html.timeline(self.tasks, title)
+        try:
+            svg = _html.timeline(self.tasks, title)
+        except _rehearse.Error:  # its files are gone
+            svg = None
         return _html.image(svg, title) if svg else ""
-
-    def __getattr__(self, name):
-        if name in Played.__slots__:  # not set
-            raise AttributeError(name)
-        return super().__getattr__(name)
 
     def __dir__(self):
         return sorted({*super().__dir__(), "tasks"} - ({"tasks"} if "tasks.begin" not in self.names and not hasattr(self, "_again") else set()))
@@ -491,7 +516,8 @@ def class_of(format_name, is_list=False):
             made = _with_values(type(answer["class"] + "List", (Handle,), {"__slots__": (), "__module__": "rehearse"}), answer, True)
         elif answer:
             tasks = answer["of"].get("tasks")
-            base = Played if isinstance(tasks, dict) and "begin" in tasks["of"] else Handle
+            is_simulated = any(name == "simulate" for name, _ in answer["commands"])
+            base = Played if isinstance(tasks, dict) and "begin" in tasks["of"] else Simulated if is_simulated else Handle
             made = {"Plan": Plan}.get(answer["class"]) or type(answer["class"], (base,), {"__slots__": (), "__module__": "rehearse"})
             made = _with_values(made, answer)
         _classes[format_name, is_list] = made
