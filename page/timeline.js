@@ -4,12 +4,10 @@
  * tasks are drawn at once: each lane has typed arrays and sums over blocks of tasks (lanes.js), and a pixel has one colour, that of
  * the kind with the most time there or a mixture, paler the less of it is busy. A frame is painted once at most, and only lanes in sight. */
 
+const PALEST = 0.4; /* share of the colour that a pixel has at least where anything was done: short calls are seen */
 const NARROW = 6; /* pixels of a bar, on average, from which on edges and texts are drawn */
 
 /* ---- colours ---- */
-
-/* The colours of figures (src/figure/style.c), as the theme has them, and one that nothing mixes to. */
-const seriesOf = [0, 4, 2, 3, 5, 1, 7, '#b8a900'];
 
 function rgbOf(text) {
     const hex = text.replace('#', '');
@@ -120,7 +118,7 @@ class Timeline {
         this.content = 0;
         for (const row of this.rows) {
             row.top = this.content;
-            row.height = row.lane ? Math.max(2, Math.round(height * (row.lane.under ? share : 1))) : this.head;
+            row.height = row.lane ? Math.max(2, Math.floor(height * (row.lane.under ? share : 1))) : this.head;
             this.content += row.height + (row.lane && height < 7 ? 0 : 1);
         }
         this.area = Math.min(this.content, room);
@@ -151,7 +149,7 @@ class Timeline {
         this.page = rgbOf(colours.page);
         this.track = rgbOf(colours.faint);
         for (const one of this.classes) {
-            const series = seriesOf[one.colour % 8], full = rgbOf(colours.series[series] || series);
+            const full = rgbOf(colours.series[one.colour % 8]);
             one.rgb = one.light ? blend(full, this.page, 0.55) : full;
             one.text = luminance(one.rgb) > 0.18 ? '#000' : '#fff';
         }
@@ -170,10 +168,13 @@ class Timeline {
         const sums = this.sums.fill(0, 0, size), [r0, g0, b0] = this.track;
         columnSums(lane.arrays, from, to, columns, count, sums);
         for (let column = 0, at = 0; column < columns; column++) {
-            let r = r0, g = g0, b = b0;
+            let r = r0, g = g0, b = b0, all = 0;
+            for (let c = at; c < at + count; c++)
+                all += sums[c];
+            const scale = pixels * Math.max(1, PALEST / (all * pixels));
             for (let c = 0; c < count; c++, at++)
                 if (sums[at] > 0) {
-                    const share = sums[at] * pixels, {rgb} = this.classes[c];
+                    const share = sums[at] * scale, {rgb} = this.classes[c];
                     r += share * (rgb[0] - r0);
                     g += share * (rgb[1] - g0);
                     b += share * (rgb[2] - b0);
@@ -397,12 +398,6 @@ class Timeline {
         frame.before(this.tools);
         frame.append(this.tip);
         readout.after(this.legend);
-        const table = this.figure.querySelector('.static');
-        if (table) { /* what is seen without scripts is still at hand */
-            const details = element('details', {}, element('summary', {}, 'The same as a table'));
-            table.before(details);
-            details.append(table);
-        }
     }
 
     writeLegend() {

@@ -49,7 +49,7 @@ static void release_report(rh_handle *handle)
     text_release(&report->text);
     text_release(&report->json_text);
     text_release(&report->csv);
-    text_release(&report->drawing.json);
+    report_drawing_release(&report->drawing);
     arena_release(&report->heard.arena);
     if (report->drop)
         report->drop(report->kept);

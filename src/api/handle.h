@@ -9,6 +9,7 @@
 #include "api/value.h"
 #include "api/wings.h"
 #include "report/page.h"
+#include "report/parts.h"
 
 /* Returns a handle of `size` bytes, all else zero. NULL: out of memory. */
 void *api_new(const struct api_kind *kind, size_t size, struct error *err);

@@ -130,10 +130,8 @@ bool report_answer(const struct report_answer *answer, struct text *page, struct
     part.doc = &doc;
     const struct report_kind *kind = report_kind_of_doc(&doc);
     const struct report_drawing *drawing = answer->drawing;
-    if (drawing && drawing->draw) {
-        report_figure(&part, drawing->draw, &drawing->json, drawing->caption);
-        report_figure_end(&part);
-    }
+    if (drawing && drawing->draw)
+        report_add_drawing(&part, drawing);
     bool ok = kind && kind->write ? kind->write(&part, err)
                                   : error_set(err, ERROR_USAGE, "there is no page of this kind of answer");
     if (ok)

@@ -19,11 +19,7 @@ void report_page_planner(struct text *page);
 
 void report_page_end(struct text *page);
 
-/* A picture that is drawn from data of its own, beside those of the document: report_figure. */
-struct report_drawing {
-    const char *draw, *caption; /* draw NULL: there is none */
-    struct text json;
-};
+struct report_drawing;
 
 /* Makes a drawing of lines; `caption` is the lines' title. */
 struct figure_sweep;

@@ -3,20 +3,17 @@
 
 #include "core/file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The texts of a part. */
 static struct text *text_of(struct report_part *part, int i)
 {
-    struct text *const all[] = {&part->out,  &part->asked,   &part->says, &part->sure,
-                                &part->next, &part->undrawn, &part->data};
+    struct text *const all[] = {&part->out, &part->asked, &part->says, &part->sure, &part->next, &part->data};
     return i < (int)(sizeof all / sizeof *all) ? all[i] : NULL;
 }
 
@@ -176,61 +173,19 @@ void report_figure_end(struct report_part *part)
     text_add(&part->out, "</div>\n</figure>\n");
 }
 
+void report_add_drawing(struct report_part *part, const struct report_drawing *drawing)
+{
+    report_figure(part, drawing->draw, &drawing->json, drawing->caption);
+    text_add(&part->out, text_within(&drawing->table, &part->out));
+    report_figure_end(part);
+}
+
 static void add_figure(struct report_part *part, const char *type, const char *data, size_t length,
                        const char *alternative)
 {
     text_add(&part->out, "<figure class=\"wide\">\n");
     html_image(&part->out, type, data, length, alternative);
     text_add(&part->out, "</figure>\n");
-}
-
-static bool drawn(struct report_part *part, report_drawer *draw, const void *context, const char *path,
-                  const char *alternative, struct error *err)
-{
-    char *data;
-    size_t length;
-    if (!draw(path, context, err) || !file_read(path, REPORT_MAX_PICTURE, &data, &length, err))
-        return false;
-    add_figure(part, "image/svg+xml", data, length, alternative);
-    free(data);
-    return true;
-}
-
-/* Messages begin with the file, which the section is about. */
-static const char *without_path(const struct report_part *part, const char *message)
-{
-    size_t length = strlen(part->full);
-    return strncmp(message, part->full, length) == 0 && strncmp(message + length, ": ", 2) == 0
-               ? message + length + 2
-               : message;
-}
-
-bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,
-                 struct error *err)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = NULL;
-    struct error why;
-    if (asprintf(&path, "%s/rehearse-XXXXXX.svg", folder && *folder ? folder : "/tmp") < 0)
-        return error_memory(err);
-    int fd = mkstemps(path, 4);
-    bool ok = fd >= 0 ? drawn(part, draw, context, path, alternative, &why)
-                      : error_set(&why, ERROR_FAILED, "cannot make a temporary file: %s", strerror(errno));
-    if (fd >= 0) {
-        close(fd);
-        unlink(path);
-    }
-    free(path);
-    if (ok)
-        return true;
-    if (error_is_memory(&why)) {
-        *err = why;
-        return false;
-    }
-    html_element(&part->out, "p", "soft", "There is no picture here: %s.", without_path(part, why.text));
-    if (why.kind == ERROR_FAILED && part->undrawn.length == 0)
-        text_add(&part->undrawn, without_path(part, why.text));
-    return true;
 }
 
 static bool picture(struct report_part *part, const char *type, const char *magic, size_t magic_length,

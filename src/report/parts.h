@@ -37,9 +37,8 @@ struct report_part {
     struct text out;       /* its section */
     /* What was asked, the answer and how sure it is, as plain text in one line; and what to run next (report_next). */
     struct text asked, says, sure, next;
-    struct text undrawn; /* first reason why a picture could not be drawn; empty: none */
-    struct text data;    /* blocks that its pictures are drawn from: they stand at the end of the page */
-    size_t index;        /* of the section in the page, and how many pictures it has: their names */
+    struct text data; /* blocks that its pictures are drawn from: they stand at the end of the page */
+    size_t index;     /* of the section in the page, and how many pictures it has: their names */
     int pictures;
     /* Of a page of one answer: the line that asks it, its options as JSON, and the file that it lies in; or NULL. */
     const char *line, *options, *file;
@@ -61,6 +60,20 @@ void report_verdict(const struct report_part *part, struct text *out);
  * `caption` may be NULL. */
 void report_figure(struct report_part *part, const char *draw, const struct text *json, const char *caption);
 void report_figure_end(struct report_part *part);
+
+/* A picture that is drawn from data of its own, beside those of the document: report_figure. */
+struct report_drawing {
+    const char *draw, *caption; /* draw NULL: there is none */
+    struct text json, table;    /* table: what stands in it for readers without scripts */
+};
+
+static inline void report_drawing_release(struct report_drawing *drawing)
+{
+    text_release(&drawing->json);
+    text_release(&drawing->table);
+}
+
+void report_add_drawing(struct report_part *part, const struct report_drawing *drawing);
 
 /* Writes a section. Its output is discarded if it fails. */
 typedef bool report_writer(struct report_part *part, struct error *err);
@@ -88,13 +101,6 @@ double report_number(const struct doc_node *map, const char *key);
 const char *report_string(const struct doc_node *map, const char *key);
 bool report_flag(const struct doc_node *map, const char *key);
 const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
-
-/* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width
- * of the page. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
- * other reason goes to part->undrawn. */
-typedef bool report_drawer(const char *path, const void *context, struct error *err);
-bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,
-                 struct error *err);
 
 report_writer report_plan, report_templates, report_check;
 struct plan;

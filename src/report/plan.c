@@ -3,6 +3,7 @@
 #include "figure/style.h"
 #include "launch/launch.h"
 #include "report/parts.h"
+#include "report/timeline.h"
 
 #include "core/json.h"
 
@@ -450,8 +451,9 @@ bool report_plan(struct report_part *part, struct error *err)
     if (!plan_read(&plan, part->doc, part->doc->root, err))
         return false;
     add_plan(part, &plan);
+    bool ok = report_play(&plan, part, err);
     plan_release(&plan);
-    return true;
+    return ok;
 }
 
 static const char *const of_template[] = {">nodes", ">devices", ">stages", ">iteration", "<proof", NULL};

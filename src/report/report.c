@@ -31,7 +31,7 @@ static const char *const group_titles[REPORT_GROUPS] = {
 struct item {
     const struct folder_file *file;
     const struct report_kind *kind;
-    const char *problem, *undrawn;
+    const char *problem;
     struct report_part part; /* empty with a problem */
 };
 
@@ -143,9 +143,6 @@ static bool take(struct builder *builder, struct item *item, struct error *err)
     if (!ok && !failed) {
         item->problem = shorten(builder, part->path, why.text);
         failed = !item->problem;
-    } else if (part->undrawn.data && !failed) {
-        item->undrawn = shorten(builder, part->path, part->undrawn.data);
-        failed = !item->undrawn;
     }
     builder->has_planner |= ok && part->has_planner;
     if (!ok)
@@ -397,7 +394,7 @@ static bool list_entries(struct builder *builder, struct error *err)
         if (!path)
             break;
         report->entries[report->count++] =
-            (struct report_entry){path, item->kind ? item->kind->name : NULL, item->problem, item->undrawn};
+            (struct report_entry){path, item->kind ? item->kind->name : NULL, item->problem};
     }
     return report->count == builder->folder.count || error_memory(err);
 }

@@ -25,7 +25,6 @@ struct report_entry {
     const char *path;    /* below the folder */
     const char *kind;    /* "plan"; NULL: unknown */
     const char *problem; /* why it is missing or incomplete; NULL: it is complete */
-    const char *undrawn; /* why a picture of it could not be drawn; NULL: none failed */
 };
 
 struct report {

@@ -6,7 +6,9 @@
 #include "core/stop.h"
 #include "core/vector.h"
 #include "figure/gantt.h"
+#include "plan/plan.h"
 #include "report/html.h"
+#include "sim/play.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,7 +136,7 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
     if (!(task->begin >= 0 && task->begin <= task->end && isfinite(task->end)))
         return error_set(err, ERROR_INPUT, "a task that lasts from %g s to %g s cannot be drawn", task->begin,
                          task->end);
-    if (timeline->tasks == REPORT_MAX_TASKS) {
+    if (timeline->tasks == (timeline->options.most > 0 ? timeline->options.most : REPORT_MAX_TASKS)) {
         timeline->missing++;
         return true;
     }
@@ -346,7 +348,7 @@ static void name_unit(const struct report_timeline *timeline, const struct lane 
     snprintf(head->name, sizeof head->name, "device %d", lane->device);
     if (timeline->options.name)
         timeline->options.name(timeline->options.context, lane->device, head);
-    if (!timeline->options.recorded)
+    if (!timeline->options.recorded || head->group[0])
         return;
     snprintf(head->group, sizeof head->group, "%.*s", (int)sizeof head->group - 1, head->name);
     snprintf(head->name, sizeof head->name, "stream %d", lane->stream);
@@ -504,6 +506,7 @@ static void add_table(const struct report_timeline *timeline, struct text *out)
 {
     static const char *const titles[] = {"<lane", ">tasks", ">busy", ">of the time", NULL};
     int64_t lanes = 0;
+    text_add(out, "<details><summary>Lanes as a table</summary>\n");
     html_table(out, NULL, titles);
     for (size_t l = 0; l < timeline->lane_count; l++) {
         const struct lane *lane = &timeline->lanes[l];
@@ -520,18 +523,65 @@ static void add_table(const struct report_timeline *timeline, struct text *out)
     }
     html_table_end(out);
     report_more(out, lanes, MAX_TABLED, "lanes");
+    text_add(out, "</details>\n");
 }
 
-bool report_timeline_add(struct report_timeline *timeline, struct report_part *part, const char *caption,
-                         struct error *err)
+bool report_timeline_draw(struct report_timeline *timeline, const char *caption,
+                          struct report_drawing *drawing, struct error *err)
 {
-    struct text json = {0};
-    bool ok = report_timeline_write(timeline, &json, err);
+    drawing->draw = "timeline";
+    drawing->caption = caption;
+    if (!report_timeline_write(timeline, &drawing->json, err))
+        return false;
+    add_table(timeline, &drawing->table);
+    return !drawing->table.failed || error_memory(err);
+}
+
+/* ---- plans ---- */
+
+void report_name_played(const void *context, int device, struct report_lane *lane)
+{
+    const struct report_played *played = context;
+    if (device >= played->result->device_count)
+        return;
+    const struct sim_device *own = &played->result->devices[device];
+    snprintf(lane->name, sizeof lane->name, "place %d", own->place);
+    snprintf(lane->group, sizeof lane->group, "pipeline %d", own->pipeline);
+    lane->copies = own->members;
+    lane->limit = (double)played->plan->types[own->type].nodes.memory;
+}
+
+bool report_play(struct plan *plan, struct report_part *part, struct error *err)
+{
+    struct sim_result result;
+    struct error why;
+    const struct report_played played = {plan, &result};
+    int stages = plan->pipeline_count > 0 ? plan->pipelines[0].stage_count : 1;
+    const struct report_timeline_options options = {
+        .label = "micro-batch",
+        .depth = plan->chunks > 1 && stages >= plan->chunks ? stages / plan->chunks : stages,
+        .memory_title = "memory of a device",
+        .memory_unit = "B",
+        .name = report_name_played,
+        .context = &played};
+    struct report_timeline *timeline = report_timeline_new(&options, err);
+    struct report_drawing drawing = {.draw = NULL};
+    if (!timeline)
+        return false;
+    const struct timeline_sink sink = report_timeline_sink(timeline);
+    const struct sim_options how = {.level = SIM_PASSES, .plain = true, .straggler = -1, .sink = &sink};
+    bool ok = sim_play(plan, &how, &result, &why);
     if (ok) {
-        report_figure(part, "timeline", &json, caption);
-        add_table(timeline, &part->out);
-        report_figure_end(part);
+        ok = report_timeline_draw(timeline, "Every pass on its device, as played", &drawing, &why);
+        sim_result_release(&result);
     }
-    text_release(&json);
-    return ok;
+    if (ok)
+        report_add_drawing(part, &drawing);
+    report_drawing_release(&drawing);
+    report_timeline_free(timeline);
+    if (!ok && (error_is_memory(&why) || why.kind == ERROR_STOPPED)) {
+        *err = why;
+        return false;
+    }
+    return true;
 }

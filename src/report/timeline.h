@@ -3,7 +3,7 @@
  *     struct report_timeline *timeline = report_timeline_new(&options, err);
  *     struct timeline_sink sink = report_timeline_sink(timeline);
  *     … the run gives its tasks to the sink …
- *     bool ok = report_timeline_add(timeline, part, "1F1B", err);
+ *     bool ok = report_timeline_draw(timeline, "1F1B", &drawing, err);
  *     report_timeline_free(timeline);
  *
  * Each stream of a device is a lane; a task that begins before the one before it in its lane has ended lies in another
@@ -47,11 +47,12 @@ struct report_lane {
 };
 
 struct report_timeline_options {
-    const char *label;             /* what the numbers of tasks are: "micro-batch" */
-    const char *const *labels;     /* texts of these numbers; NULL: numbers */
-    int64_t label_count;           /* of them */
-    int depth;                     /* stages of a chunk: stage / depth is the chunk; 0: no chunks */
-    bool recorded;                 /* streams have numbers, and names lanes of their own */
+    const char *label;         /* what the numbers of tasks are: "micro-batch" */
+    const char *const *labels; /* texts of these numbers; NULL: numbers */
+    int64_t label_count;       /* of them */
+    int depth;                 /* stages of a chunk: stage / depth is the chunk; 0: no chunks */
+    bool recorded; /* each stream is a lane of its own: "stream 7", where it is not named with a group */
+    int64_t most;  /* tasks that are kept; 0: REPORT_MAX_TASKS */
     const char *memory_title;      /* "memory of a device" */
     const char *memory_unit;       /* "B", or of counts "micro-batches" */
     const char *const *kind_names; /* of the legend, for kinds that do not have their own; NULL: none */
@@ -72,8 +73,21 @@ struct timeline_sink report_timeline_sink(struct report_timeline *timeline);
 /* Adds the data. Fails if memory is out, a stop is wanted, or times are no numbers. */
 bool report_timeline_write(struct report_timeline *timeline, struct text *out, struct error *err);
 
-/* Adds a picture of it to a section, with a table of lanes for readers without scripts. */
-bool report_timeline_add(struct report_timeline *timeline, struct report_part *part, const char *caption,
-                         struct error *err);
+/* A name for lanes of a plan that was played: "place 3" of "pipeline 0", with its copies and the memory of its type. */
+struct plan;
+struct sim_result;
+struct report_played {
+    const struct plan *plan;
+    const struct sim_result *result; /* of the whole plan, when lanes are named */
+};
+void report_name_played(const void *played, int device, struct report_lane *lane);
+
+/* Plays a plan by passes, and draws it; a plan that cannot be played has no picture. */
+bool report_play(struct plan *plan, struct report_part *part, struct error *err);
+
+/* Makes a drawing of it, with a table of lanes for readers without scripts; `caption` is kept. The caller releases its
+ * texts, also after a failure. */
+bool report_timeline_draw(struct report_timeline *timeline, const char *caption,
+                          struct report_drawing *drawing, struct error *err);
 
 #endif

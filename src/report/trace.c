@@ -1,12 +1,16 @@
 /* The content of a trace by class, file, process and disk; its phases; its recording. */
-#include "figure/trace/timeline.h"
+#include "core/json.h"
+#include "figure/trace/series.h"
+#include "figure/trace/window.h"
 #include "report/parts.h"
+#include "report/timeline.h"
 #include "trace/store/store.h"
 #include "trace/summary.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double length_of(const struct trace_summary *summary)
@@ -192,15 +196,218 @@ static void say(struct trace_reader *reader, const struct trace_summary *summary
         text_format(says, ", %s lost", html_grouped(grouped, (double)trace_lost(reader)));
 }
 
-static bool draw_timeline(const char *path, const void *context, struct error *err)
+/* ---- the timeline ---- */
+
+#define MAX_CALLS 1000000 /* and requests */
+#define MAX_PATHS 100000  /* of files; where there are more, calls are without */
+
+/* Lanes are phases (0), processes by their ids, and then disks. */
+static void name_lane(const void *context, int device, struct report_lane *lane)
 {
-    const struct figure_timeline options = {.style = &figure_screen,
-                                            .title = "",
-                                            .zoom = {.from = NAN, .to = NAN},
-                                            .selection = TRACE_SELECT_FILES,
-                                            .grouping = TRACE_ALL_WORKERS,
-                                            .rows = {true, true, true, true, true}};
-    return figure_timeline(path, context, &options, err);
+    const struct trace_reader *reader = context;
+    int64_t disk = device - trace_process_count(reader) - 1;
+    const struct trace_process_info *process = trace_process_info(reader, device);
+    int64_t number = process->tid != TRACE_NONE ? process->tid : process->pid;
+    bool named = disk < 0 && device > 0;
+    snprintf(lane->group, sizeof lane->group, "%s", named ? "processes" : device == 0 ? "the run" : "disks");
+    const char *name = named ? process->name : device == 0 ? "phases" : trace_disk_name(reader, disk);
+    snprintf(lane->name, sizeof lane->name, "%.60s", *name ? name : "process");
+    size_t length = strlen(lane->name);
+    if (named && number != TRACE_NONE)
+        snprintf(lane->name + length, sizeof lane->name - length, " %" PRId64, number);
+}
+
+static bool give(const struct timeline_sink *sink, int64_t first_ns, int64_t start_ns, int64_t length_ns,
+                 struct timeline_task task, struct error *err)
+{
+    task.begin = fmax(0, trace_seconds(first_ns, start_ns));
+    task.end = task.begin + (length_ns > 0 ? (double)length_ns / 1e9 : 0);
+    task.stage = -1;
+    return sink->task(sink->context, &task, err);
+}
+
+static bool give_calls(struct trace_reader *reader, int64_t first_ns, const struct timeline_sink *sink,
+                       struct error *err)
+{
+    static const enum timeline_kind kinds[TRACE_CLASSES] = {[TRACE_READ] = TASK_LOAD,
+                                                            [TRACE_WRITE] = TASK_SAVE,
+                                                            [TRACE_SYNC] = TASK_WEIGHT,
+                                                            [TRACE_OFFCPU] = TASK_SEND,
+                                                            [TRACE_REGION] = TASK_OPTIMIZER};
+    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, err);
+    struct trace_event event;
+    bool ok = true;
+    while (ok && trace_next_event(cursor, &event)) {
+        const struct timeline_task task = {.device = (int)event.process,
+                                           .kind = kinds[event.class] ? kinds[event.class] : TASK_INPUT,
+                                           .microbatch = event.file > 0 ? event.file : -1,
+                                           .name = trace_call_name(reader, event.call)};
+        ok = event.process == 0 || give(sink, first_ns, event.start_ns, event.latency_ns, task, err);
+    }
+    return trace_cursor_close(cursor, ok ? err : &(struct error){.kind = 0}) && ok;
+}
+
+static bool give_requests(struct trace_reader *reader, int64_t first_ns, const struct timeline_sink *sink,
+                          struct error *err)
+{
+    static const enum timeline_kind kinds[TRACE_OPS] = {TASK_LOAD, TASK_SAVE, TASK_INPUT, TASK_WEIGHT};
+    struct trace_cursor *cursor = trace_blocks(reader, &TRACE_ALL, err);
+    struct trace_block block;
+    bool ok = true;
+    while (ok && trace_next_block(cursor, &block)) {
+        const struct timeline_task task = {.device = (int)(trace_process_count(reader) + 1 + block.disk),
+                                           .kind = kinds[block.op],
+                                           .microbatch = block.file > 0 ? block.file : -1,
+                                           .name = trace_op_name(block.op)};
+        int64_t queued = block.queue_ns > 0 ? block.queue_ns : 0;
+        ok = block.disk == 0 || give(sink, first_ns, block.start_ns + queued, block.service_ns, task, err);
+    }
+    return trace_cursor_close(cursor, ok ? err : &(struct error){.kind = 0}) && ok;
+}
+
+static bool give_phases(const struct trace_reader *reader, int64_t first_ns, const struct timeline_sink *sink,
+                        struct error *err)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++)
+        ok =
+            give(sink, first_ns, phases[i].start_ns, phases[i].end_ns - phases[i].start_ns,
+                 (struct timeline_task){.kind = TASK_FORWARD, .microbatch = -1, .name = phases[i].name}, err);
+    return ok;
+}
+
+static bool add_timeline(struct trace_reader *reader, int64_t first_ns, struct report_part *part,
+                         struct error *err)
+{
+    static const char *const kinds[TASK_KINDS] = {
+        [TASK_FORWARD] = "phase",    [TASK_LOAD] = "read",  [TASK_SAVE] = "write",
+        [TASK_WEIGHT] = "sync",      [TASK_SEND] = "waits", [TASK_OPTIMIZER] = "regions",
+        [TASK_INPUT] = "other calls"};
+    int64_t files = trace_file_count(reader);
+    const char **paths = calloc((size_t)(files < MAX_PATHS ? files : 0) + 1, sizeof *paths);
+    if (!paths)
+        return error_memory(err);
+    for (int64_t i = 0; i <= files && files < MAX_PATHS; i++)
+        paths[i] = trace_file_info(reader, i)->path;
+    const struct report_timeline_options options = {.label = "file",
+                                                    .labels = paths,
+                                                    .label_count = files < MAX_PATHS ? files + 1 : 0,
+                                                    .recorded = true,
+                                                    .most = MAX_CALLS,
+                                                    .kind_names = kinds,
+                                                    .name = name_lane,
+                                                    .context = reader};
+    struct report_timeline *timeline = report_timeline_new(&options, err);
+    struct report_drawing drawing = {.draw = NULL};
+    bool ok = timeline;
+    if (ok) {
+        const struct timeline_sink sink = report_timeline_sink(timeline);
+        ok = give_phases(reader, first_ns, &sink, err) && give_calls(reader, first_ns, &sink, err) &&
+             give_requests(reader, first_ns, &sink, err) &&
+             report_timeline_draw(timeline, "Calls, requests to disks and phases over time", &drawing, err);
+    }
+    if (ok)
+        report_add_drawing(part, &drawing);
+    report_drawing_release(&drawing);
+    report_timeline_free(timeline);
+    free(paths);
+    return ok;
+}
+
+/* ---- processors, GPUs and disks ---- */
+
+#define MAX_CURVES 4
+#define POINTS     600 /* of a curve, at most */
+
+static const struct picture {
+    const char *title, *unit;
+    double scale; /* to the unit */
+    bool sum;     /* of all sources, else their mean */
+    struct {
+        const char *kind, *source, *name;
+    } curves[MAX_CURVES];
+} pictures[] = {
+    {"Processors",
+     "%",
+     0.01,
+     false,
+     {{"cpu.usr", "all", "usr"},
+      {"cpu.sys", "all", "sys"},
+      {"cpu.iowait", "all", "iowait"},
+      {"cpu.idle", "all", "idle"}}},
+    {"GPUs", "%", 0.01, false, {{"gpu.sm", NULL, "multiprocessors"}, {"gpu.mem", NULL, "memory"}}},
+    {"Framebuffer of GPUs", "B", 0x1p20, false, {{"gpu.fb", NULL, "used"}}},
+    {"Disks", "B/s", 0x1p20, true, {{"disk.rMB/s", NULL, "read"}, {"disk.wMB/s", NULL, "written"}}},
+};
+
+static void write_curve(struct json *json, const struct trace_curve *curve, double from, double scale,
+                        const char *name)
+{
+    if (curve->count == 0)
+        return;
+    json_open_flat(json, NULL, '{');
+    json_string(json, "name", name);
+    json_open_flat(json, "x", '[');
+    for (int i = 0; i < curve->count; i++)
+        json_number(json, NULL, (double)(float)(from + curve->seconds[i])); /* for the eye: seven digits */
+    json_close(json);
+    json_open_flat(json, "y", '[');
+    for (int i = 0; i < curve->count; i++)
+        json_number(json, NULL, (double)(float)(curve->values[i] * scale));
+    json_close(json);
+    json_close(json);
+}
+
+/* Adds a picture, if the trace has one of its series. */
+static bool add_curves(struct trace_reader *reader, const struct picture *picture,
+                       const struct trace_window *window, struct report_part *part, struct error *err)
+{
+    const struct trace_columns columns = trace_columns_of(window->from_ns, window->to_ns, POINTS);
+    struct text out = {0};
+    struct json json = {.out = &out};
+    bool ok = true, any = false;
+    json_open_flat(&json, NULL, '{');
+    json_open_flat(&json, "x", '{');
+    json_string(&json, "title", "time");
+    json_string(&json, "unit", "s");
+    json_close(&json);
+    json_open_flat(&json, "y", '{');
+    json_string(&json, "title", picture->title);
+    json_string(&json, "unit", picture->unit);
+    json_close(&json);
+    json_open_flat(&json, "lines", '[');
+    for (int i = 0; i < MAX_CURVES && picture->curves[i].kind && ok; i++) {
+        struct trace_curve curve = {.count = 0};
+        ok = trace_curve_read(reader, &columns, picture->curves[i].kind, picture->curves[i].source,
+                              picture->sum, &curve, err);
+        any |= curve.count > 0;
+        write_curve(&json, &curve, trace_window_seconds(window, window->from_ns), picture->scale,
+                    picture->curves[i].name);
+        trace_curve_release(&curve);
+    }
+    json_close(&json);
+    json_close(&json);
+    if (ok && any) {
+        report_figure(part, "curve", &out, picture->title);
+        html_element(&part->out, "p", "soft", "Drawn where scripts run.");
+        report_figure_end(part);
+    }
+    text_release(&out);
+    return ok;
+}
+
+static bool add_pictures(struct trace_reader *reader, int64_t first_ns, struct report_part *part,
+                         struct error *err)
+{
+    struct trace_window window;
+    bool ok =
+        trace_window_find(reader, part->path, &(struct trace_zoom){.from = NAN, .to = NAN}, &window, err) &&
+        add_timeline(reader, first_ns, part, err);
+    for (size_t i = 0; ok && i < sizeof pictures / sizeof *pictures; i++)
+        ok = add_curves(reader, &pictures[i], &window, part, err);
+    return ok;
 }
 
 static bool write_summary(struct trace_reader *reader, const struct trace_summary *summary,
@@ -209,10 +416,7 @@ static bool write_summary(struct trace_reader *reader, const struct trace_summar
     struct text *out = &part->out;
     say(reader, summary, &part->says);
     add_head(reader, summary, out);
-    if (!report_draw(
-            part, draw_timeline, part->full,
-            "Timeline: processors, GPUs, disks, calls and phases over time; the tables below have the sums.",
-            err))
+    if (!add_pictures(reader, summary->first_ns, part, err))
         return false;
     add_classes(summary, out);
     add_disks(reader, summary, out);

@@ -243,9 +243,12 @@ static void test_names_are_texts(void **state)
         .label = "file", .labels = labels, .label_count = 2, .name = name_it};
     struct report_timeline *timeline = new_timeline(&options);
     struct report_part part = {.path = "x"};
+    struct report_drawing drawing = {.draw = NULL};
     (void)state;
     give(timeline, 0, STREAM_SEND, 0, 1, 1);
-    assert_true(report_timeline_add(timeline, &part, "</figcaption><script>", &err));
+    assert_true(report_timeline_draw(timeline, "</figcaption><script>", &drawing, &err));
+    report_add_drawing(&part, &drawing);
+    report_drawing_release(&drawing);
     assert_null(strstr(part.out.data, "<script>"));
     assert_null(strstr(part.data.data, "<script>"));
     assert_int_equal(strstr(part.data.data, "</script>") - part.data.data,

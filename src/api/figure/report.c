@@ -24,7 +24,6 @@ struct page {
     rh_handle base;
     struct report report;
     char *output;
-    int64_t undrawn; /* pictures that could not be drawn */
     bool made;
 };
 
@@ -32,7 +31,6 @@ static const struct field file_fields[] = {
     FIELD_OUT(struct report_entry, "path", path, FIELD_TEXT),
     FIELD_OUT(struct report_entry, "kind", kind, FIELD_TEXT),
     FIELD_OUT(struct report_entry, "problem", problem, FIELD_TEXT),
-    FIELD_OUT(struct report_entry, "undrawn", undrawn, FIELD_TEXT),
 };
 
 static void write_json(const rh_handle *handle, struct json *json)
@@ -80,15 +78,6 @@ static const struct api_form forms[] = {
 };
 static const struct api_kind kind = {"report", forms, release, write_json};
 
-static const struct field page_fields[] = {FIELD_OUT(struct page, "undrawn", undrawn, FIELD_INT64)};
-
-static void add_values(struct page *page)
-{
-    for (size_t i = 0; i < page->report.count; i++)
-        page->undrawn += page->report.entries[i].undrawn != NULL;
-    API_VALUES(&page->base, page, page_fields);
-}
-
 static bool make_page(struct page *page, const struct rh_report_request *asked, const struct api_call *call,
                       struct error *err)
 {
@@ -113,10 +102,6 @@ static bool make_page(struct page *page, const struct rh_report_request *asked, 
     for (size_t i = 0; i < report->count; i++)
         if (report->entries[i].problem)
             caller_warn("not in the report: %s: %s", report->entries[i].path, report->entries[i].problem);
-    for (size_t i = 0; i < report->count; i++)
-        if (report->entries[i].undrawn)
-            caller_warn("without its picture: %s: %s", report->entries[i].path, report->entries[i].undrawn);
-    add_values(page);
     return true;
 }
 

@@ -32,12 +32,12 @@ static bool open_tasks(struct shown_tasks *shown, const struct plan *plan, const
     shown->wanted = simulate_wants_tasks(&shown->names);
     shown->written = shown->wanted && writes;
     snprintf(title, sizeof title, "%.80s, %s", plan->model ? plan->model : "plan", how);
-    const struct gantt_options look = {.style = figure_style_of(shown->names.asked.style),
-                                       .title = title,
-                                       .devices = devices,
-                                       .depth = devices,
-                                       .memory_title = "memory of a device",
-                                       .memory_unit = FIGURE_BYTES};
+    const struct simulate_look look = {.picture = {.style = figure_style_of(shown->names.asked.style),
+                                                   .title = title,
+                                                   .devices = devices,
+                                                   .depth = devices,
+                                                   .memory_title = "memory of a device",
+                                                   .memory_unit = FIGURE_BYTES}};
     const struct chrome_options trace = {.device_name = plan->type_count == 1 ? plan->types[0].name : NULL,
                                          .world_size = devices};
     if (shown->written && !simulate_files_open(&shown->files, &shown->names, &look, &trace, err))

@@ -48,12 +48,15 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     snprintf(title, sizeof title, "%.80s, %.40s: iteration %s simulated, bubble %.3g %%",
              plan->model ? plan->model : "plan", result->schedule,
              unit_format(time, sizeof time, result->seconds, UNIT_TIME, 4), 100 * result->bubble);
-    const struct gantt_options look = {.style = figure_style_of(given->asked.style),
-                                       .title = title,
-                                       .devices = result->device_count,
-                                       .depth = depth_of(result),
-                                       .memory_title = "memory of a device",
-                                       .memory_unit = FIGURE_BYTES};
+    const struct report_played played = {plan, result};
+    const struct simulate_look look = {.picture = {.style = figure_style_of(given->asked.style),
+                                                   .title = title,
+                                                   .devices = result->device_count,
+                                                   .depth = depth_of(result),
+                                                   .memory_title = "memory of a device",
+                                                   .memory_unit = FIGURE_BYTES},
+                                       .name = report_name_played,
+                                       .context = &played};
     const struct chrome_options trace = {.device_name = plan->type_count == 1 ? plan->types[0].name : NULL,
                                          .device_memory =
                                              plan->type_count == 1 ? (double)plan->types[0].nodes.memory : 0,

@@ -548,6 +548,8 @@ static bool deliver(const struct playing *playing, const struct simulate_options
         .scale_count = playing->scale_count,
     };
     if (!write_files(playing, given, err) ||
+        (given->asked.page &&
+         !replay_draw_page(&playing->replay, report.changed, &given->report->drawing, err)) ||
         (given->asked.figure &&
          !replay_draw(&report, figure_style_of(given->asked.style), given->asked.figure, err)))
         return false;

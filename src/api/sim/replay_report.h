@@ -16,4 +16,9 @@ struct replay_report {
     int scale_count;
 };
 
+/* Draws the streams for a page: as recorded, and as they are with --what-if (`changed`, which may be NULL). */
+struct report_drawing;
+bool replay_draw_page(const struct replay *replay, const struct replay_result *changed,
+                      struct report_drawing *drawing, struct error *err);
+
 #endif

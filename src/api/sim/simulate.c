@@ -43,16 +43,31 @@ bool simulate_write_schedule(const struct pass_order *order, const struct schedu
 bool simulate_wants_tasks(const struct simulate_options *given)
 {
     return given->asked.tasks != NULL || given->asked.figure != NULL || given->asked.trace != NULL ||
-           given->asked.chakra != NULL || given->asked.keep_tasks;
+           given->asked.chakra != NULL || given->asked.page != NULL || given->asked.keep_tasks;
 }
 
 bool simulate_files_open(struct simulate_files *files, const struct simulate_options *given,
-                         const struct gantt_options *look, const struct chrome_options *trace,
+                         const struct simulate_look *look, const struct chrome_options *trace,
                          struct error *err)
 {
     *files = (struct simulate_files){.gantt = NULL};
+    if (given->asked.page != NULL) {
+        const struct gantt_options *picture = &look->picture;
+        const struct report_timeline_options options = {
+            .label = "micro-batch",
+            .depth = picture->depth,
+            .memory_title = picture->memory_title,
+            .memory_unit = picture->memory_unit == FIGURE_BYTES ? "B" : "micro-batches",
+            .name = look->name,
+            .context = look->context};
+        files->timeline = report_timeline_new(&options, err);
+        if (files->timeline == NULL)
+            return false;
+        const struct timeline_sink sink = report_timeline_sink(files->timeline);
+        timeline_add_sink(&files->sinks, &sink);
+    }
     if (given->asked.figure != NULL) {
-        files->gantt = gantt_new(look, err);
+        files->gantt = gantt_new(&look->picture, err);
         if (files->gantt == NULL)
             return false;
         const struct timeline_sink sink = gantt_sink(files->gantt);
@@ -98,6 +113,9 @@ bool simulate_files_close(struct simulate_files *files, const struct simulate_op
 {
     bool ok = done && (files->gantt == NULL || gantt_draw(files->gantt, given->asked.figure, err));
     gantt_free(files->gantt);
+    ok = ok && (files->timeline == NULL || report_timeline_draw(files->timeline, "Every pass on its device",
+                                                                &given->report->drawing, err));
+    report_timeline_free(files->timeline);
     ok = chrome_close(files->chrome, ok, err);
     ok = timeline_store_close(files->store, ok, err) && ok;
     ok = chakra_close(files->chakra, ok, err);
@@ -108,12 +126,12 @@ bool simulate_files_close(struct simulate_files *files, const struct simulate_op
 static bool write_timeline(const struct trial *trial, const char *title, const struct simulate_options *given,
                            struct error *err)
 {
-    const struct gantt_options look = {.style = figure_style_of(given->asked.style),
-                                       .title = title,
-                                       .devices = trial->devices,
-                                       .depth = trial->devices,
-                                       .memory_title = "activations, micro-batches of a device",
-                                       .memory_unit = FIGURE_COUNT};
+    const struct simulate_look look = {.picture = {.style = figure_style_of(given->asked.style),
+                                                   .title = title,
+                                                   .devices = trial->devices,
+                                                   .depth = trial->devices,
+                                                   .memory_title = "activations of a device",
+                                                   .memory_unit = FIGURE_COUNT}};
     struct simulate_files files;
     const struct chrome_options trace = {.world_size = trial->devices};
     bool ok = simulate_files_open(&files, given, &look, &trace, err);

@@ -5,6 +5,7 @@
 #include "api/command.h"
 #include "core/file_output.h"
 #include "figure/gantt.h"
+#include "report/timeline.h"
 #include "schedule/trial.h"
 #include "sim/chakra/write.h"
 #include "sim/chrome.h"
@@ -78,6 +79,14 @@ bool simulate_write_schedule(const struct pass_order *order, const struct schedu
 
 struct simulate_tasks;
 
+/* How tasks are shown. */
+struct simulate_look {
+    struct gantt_options picture;
+    /* Fills in a lane of the page's timeline, as report/timeline.h has it; NULL: lanes are devices. */
+    void (*name)(const void *context, int device, struct report_lane *lane);
+    const void *context;
+};
+
 /* Files that show the tasks of a run, while it goes on. */
 struct simulate_files {
     struct timeline_sinks sinks;
@@ -86,7 +95,8 @@ struct simulate_files {
     struct chrome *chrome;
     struct timeline_store *store; /* instead of that */
     struct chakra_out *chakra;
-    struct simulate_tasks *tasks; /* in memory */
+    struct simulate_tasks *tasks;     /* in memory */
+    struct report_timeline *timeline; /* of the page */
 };
 
 /* Returns a sink that keeps all tasks, for simulate_tasks_end; it has none where memory is out. */
@@ -96,10 +106,10 @@ struct timeline_sink simulate_tasks_sink(struct simulate_tasks **tasks, struct e
 bool simulate_tasks_end(struct simulate_tasks *tasks, struct api_report *report, bool done,
                         struct error *err);
 
-/* Opens those that are asked for; `look` and `trace` are of the picture and of the Chrome trace. Ended by
+/* Opens those that are asked for; `look` is of the picture and the page, `trace` of the Chrome trace. Ended by
  * simulate_files_close, also after a failure. */
 bool simulate_files_open(struct simulate_files *files, const struct simulate_options *given,
-                         const struct gantt_options *look, const struct chrome_options *trace,
+                         const struct simulate_look *look, const struct chrome_options *trace,
                          struct error *err);
 /* Completes the files if `done`, else removes them; returns false if they are not complete. */
 bool simulate_files_close(struct simulate_files *files, const struct simulate_options *given, bool done,

@@ -5,14 +5,9 @@
 
 static bool deliver(const rh_report *report, const struct command_line *line, struct error *err)
 {
-    int undrawn = (int)rh_number(report, "undrawn");
     const char *output = rh_string(report, "output");
-    if ((strcmp(output, "-") == 0 && !answer_write_form(report, "html", NULL, err)) ||
-        (line->json && !answer_write(report, line, err)))
-        return false;
-    return undrawn == 0 ||
-           error_set(err, ERROR_FAILED, "%s: written, but pictures of %d file%s could not be drawn", output,
-                     undrawn, undrawn == 1 ? "" : "s");
+    return (strcmp(output, "-") != 0 || answer_write_form(report, "html", NULL, err)) &&
+           (!line->json || answer_write(report, line, err));
 }
 
 static bool run_report(void *context, struct error *err)
@@ -42,10 +37,7 @@ const struct command command_report = {
         "folder and the folders in it: tables, figures and links to the files. The page needs no network, "
         "and "
         "can be printed.\n\n"
-        "The page lists files that it does not understand or cannot read, and a warning names each. A "
-        "picture "
-        "that cannot be drawn is a warning, too, and makes the exit status 1; the page is written all the "
-        "same.",
+        "The page lists files that it does not understand or cannot read, and a warning names each.",
     .asks = &api_report_page,
     .options =
         COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
