@@ -38,11 +38,10 @@ function shellWord(text) {
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, '\'\\\'\'')}'`;
 }
 
-// As the command prints it: exact halves go to the even digit, which toFixed does not do.
+// As the command prints it: exact halves, as 0.25, go to the even digit, which toFixed does not do.
 function percentText(share, digits = 1) {
-    const value = 100 * share, scale = 10 ** digits;
-    const half = Number.isInteger(value * scale * 2) && !Number.isInteger(value * scale) && Math.floor(value * scale) % 2 === 0;
-    return `${(half ? Math.floor(value * scale) / scale : value).toFixed(digits)} %`;
+    const value = 100 * share, half = digits === 1 && Math.abs(value % 1) === 0.25;
+    return `${(half ? Math.trunc(value) + Math.sign(value) * 0.2 : value).toFixed(digits)} %`;
 }
 
 // Lines of the command as sentences: what is indented goes on from the line before. Those that are told as facts are left out.
@@ -56,8 +55,6 @@ function plural(count, one) {
 }
 
 /* ---- elements ---- */
-
-let explorerIds = 0;
 
 // A stacked bar: parts of `whole`, each {name, value, text, kind}. Its numbers are its alternative text.
 function stackedBar(parts, whole, what, limit) {
@@ -74,11 +71,6 @@ function stackedBar(parts, whole, what, limit) {
         bar.append(line);
     }
     return bar;
-}
-
-function kindsLegend(parts) {
-    return element('ul', {class: 'legend'}, ...parts.map(part => element('li', {title: part.help},
-        element('i', {class: `kind-${part.kind}`, 'aria-hidden': 'true'}), part.name)));
 }
 
 /* ---- what an answer says ---- */
@@ -134,15 +126,10 @@ function memoryRows(plan) {
 
 class Explorer {
     constructor(place, state) {
-        this.place = place;
-        this.state = state;
-        this.controls = new Map();
-        this.files = {...this.state.files};
+        Object.assign(this, {place, state, files: {...state.files}, controls: new Map(), notes: [], turn: 0, words: {}});
         this.kept = {}; // options of the first state without a control
         this.answers = new Map(); // of earlier questions, which are asked again by one click
         this.suspects = new Set(); // controls that the address has set and no answer has confirmed yet
-        this.notes = [];
-        this.turn = 0;
     }
 
     async begin() {
@@ -179,7 +166,6 @@ class Explorer {
 
     // The words of a fixed value are those that the command names when it refuses another one.
     async learnWords() {
-        this.words = {};
         for (const name of ['recompute', 'schedule'])
             try {
                 await this.planner.ask('plan', {...EXPLORER_FIRST, fix: `${name}=?`}, {forms: ['json']});
@@ -235,7 +221,7 @@ class Explorer {
 
     // A label with its field, and the line for what the command says of its value.
     control(name) {
-        const row = this.rows.get(name), id = `planner-${name}-${++explorerIds}`, fixed = !row;
+        const row = this.rows.get(name), id = `planner-${name}`, fixed = !row;
         const flag = !fixed && row.type === '?', choices = fixed ? this.words[name] : flag ? ['true'] :
             name === 'software' ? this.tables.software.map(one => one.name) : row.words;
         const initial = fixed || row.initial === '0' ? '' : flag ? 'no' : row.initial || '';
@@ -397,7 +383,7 @@ class Explorer {
             if (file.size > EXPLORER_FILE)
                 throw new Error(`${(file.size / (1 << 20)).toFixed(0)} MiB: a config.json is smaller`);
             const text = new TextDecoder('utf-8', {fatal: true}).decode(await file.arrayBuffer());
-            this.trial = {said: file.name, name, model: this.value('model'), files: this.files};
+            this.trial = {model: this.value('model'), files: this.files, ...this.trial, said: file.name, name};
             this.files = {[name]: text};
             this.answers.clear();
             this.put('model', name);
@@ -418,32 +404,21 @@ class Explorer {
     /* ---- questions ---- */
 
     options() {
-        const options = {...this.kept}, fixes = [];
-        for (const [name, control] of this.controls) {
-            const value = this.value(name);
-            if (value === '' || name === 'fix')
-                continue;
-            if (control.fixed)
-                fixes.push(`${name}=${value}`);
-            else
-                options[name] = value;
-        }
-        if (this.value('fix'))
-            fixes.push(this.value('fix'));
-        return fixes.length > 0 ? {...options, fix: fixes.join(',')} : options;
+        const options = {...this.kept}, given = [...this.controls.keys()].filter(name => this.value(name) !== '' && name !== 'fix');
+        const fixes = given.filter(name => EXPLORER_SPLIT.includes(name)).map(name => `${name}=${this.value(name)}`);
+        for (const name of given.filter(name => this.rows.has(name)))
+            options[name] = this.value(name);
+        const fix = [...fixes, this.value('fix')].filter(text => text).join(',');
+        return fix ? {...options, fix} : options;
     }
 
     line(options) {
-        const words = ['rehearse', 'plan'];
+        const words = ['rehearse plan'];
         for (const [name, value] of Object.entries(options)) {
-            const row = this.rows.get(name), letter = row && row.letter;
+            const {type, letter} = this.rows.get(name);
             for (const one of [].concat(value))
-                if (row && row.type === '?')
-                    words.push(`--${name}`);
-                else if (letter && !one.startsWith('-'))
-                    words.push(`-${letter}`, shellWord(one));
-                else
-                    words.push(...(one.startsWith('-') ? [`--${name}=${shellWord(one)}`] : [`--${name}`, shellWord(one)]));
+                words.push(type === '?' ? `--${name}` : one.startsWith('-') ? `--${name}=${shellWord(one)}` :
+                    `${letter ? `-${letter}` : `--${name}`} ${shellWord(one)}`);
         }
         return words.join(' ');
     }
@@ -539,9 +514,7 @@ class Explorer {
         control.input.setAttribute('aria-invalid', 'true');
         control.wrong.textContent = message;
         control.wrong.hidden = false;
-        const more = control.input.closest('details');
-        if (more)
-            more.open = true;
+        (control.input.closest('details') || {}).open = true;
     }
 
     clearBlame() {
@@ -584,20 +557,17 @@ class Explorer {
         this.text.textContent = text;
         for (const name of ['money', 'time', 'memory', 'splits'])
             this[name].parentNode.hidden = !isPlan || name === 'money';
-        if (isPlan)
-            this.showPlan(answer);
-        else
+        this.splits.parentNode.classList.toggle('late', isPlan); // until its neighbours are there, too
+        if (!isPlan) {
             this.showSweep(json, text);
-    }
-
-    showPlan({json: plan, text, warnings}) {
-        this.best = splitOfPlan(plan);
-        this.showVerdict(plan, text, warnings);
-        this.showFound(plan);
+            return;
+        }
+        this.best = splitOfPlan(json);
+        this.showVerdict(json, text, answer.warnings);
+        this.showFound(json);
         this.showMoney(text);
-        this.showTime(plan, text);
-        this.showMemory(plan);
-        this.splits.parentNode.classList.add('late');
+        this.showTime(json, text);
+        this.showMemory(json);
     }
 
     showVerdict(plan, text, warnings = []) {
@@ -682,30 +652,29 @@ class Explorer {
                 element('span', {class: 'n'}, bytes(row.total)));
         };
         const shown = rows.slice(0, EXPLORER_ROWS), rest = rows.slice(EXPLORER_ROWS);
-        const kinds = Object.keys(rows[0].parts).map(name => ({name, kind: name}));
+        const kinds = Object.keys(rows[0].parts).map(name => element('li', {}, element('i', {class: `kind-${name}`}), name));
         this.memory.replaceChildren(...shown.map(drawn), rest.length === 0 ? '' : element('details', {},
             element('summary', {}, `${plural(rest.length, 'more row')} of stages`), ...rest.map(drawn)),
-        kindsLegend(kinds), element('p', {class: 'soft'},
+        element('ul', {class: 'legend'}, ...kinds), element('p', {class: 'soft'},
             `A full bar is ${bytes(rows[0].limit)}, all that a device has; the line is what may be used: ${percentText(free, 0)} is kept free.`));
     }
 
     /* ---- the table of splits ---- */
 
-    // Columns that the command adds to its table behind the memory (days, money), by the time that begins each row.
+    // What the command's table has behind the memory: titles (days, money), and the cells of each row.
     addedColumns(text) {
         const lines = text.split('\n'), at = lines.findIndex(line => / slower .* memory/.test(line));
-        const titles = at < 0 ? [] : lines[at].replace(/^.* memory */, '').split(/ {2,}/).filter(title => title.trim());
-        const cells = lines.slice(at + 1).map(line => line.replace(/^.* [KMGT]?i?B\b/, '').trim().split(/ +/));
-        return {titles, cells: at < 0 ? [] : cells};
+        return lines.slice(at < 0 ? lines.length - 1 : at).map((line, i) => line.replace(i === 0 ? /^.* memory/ : /^.* [KMGT]?i?B\b/, '')
+            .split(i === 0 ? / {2,}/ : / +/).filter(cell => cell.trim()));
     }
 
     showSplits(answer) {
-        const added = this.addedColumns(answer.text);
+        const [added, ...cells] = this.addedColumns(answer.text);
         const splits = [this.best, ...answer.json.alternatives], slowest = Math.max(...splits.map(split => split.iteration_time));
-        const columns = ['by formula', 'slower', ...EXPLORER_COLUMNS, 'recompute', 'devices', 'memory', ...added.titles, 'where it goes'];
+        const columns = ['by formula', 'slower', ...EXPLORER_COLUMNS, 'recompute', 'devices', 'memory', ...added, 'where it goes'];
         this.splits.parentNode.classList.remove('late');
         this.splits.replaceChildren(this.tableOf('Each with the best choice of everything else. Choose one to fix it.', columns,
-            splits.map((split, i) => this.splitRow(split, added.titles.map((title, column) => (added.cells[i] || [])[column] || ''), slowest))));
+            splits.map((split, i) => this.splitRow(split, added.map((title, column) => (cells[i] || [])[column] || ''), slowest))));
     }
 
     tableOf(caption, titles, rows) {
@@ -746,7 +715,6 @@ class Explorer {
             titles.length - i}, i === 1 ? element('button', {type: 'button', title: 'look at this plan'}, text) : text);
         const rows = points.map((point, i) => element('tr', {onclick: () => this.choosePoint(point)}, ...(lines[i] || []).map(cell)));
         this.splits.parentNode.hidden = false;
-        this.splits.parentNode.classList.remove('late');
         this.splits.replaceChildren(this.tableOf(`Choose a row to look at that plan.${more}`, titles, rows));
     }
 

@@ -27,7 +27,7 @@ class Table:
     It is a mapping of columns, so that ``pandas.DataFrame(dict(plan.stages))`` is a table of them.
     """
 
-    __slots__ = ("_handle", "_prefix")
+    # No __slots__: IPython completes an attribute that it has not asked for by an object of its own, whose class it sets.
     _described = {}  # {attribute: key}; "a." is the table of a key that is a single value, too
 
     @staticmethod
@@ -63,6 +63,8 @@ class Table:
         return self._handle[f"{self._prefix}.{name}"]
 
     def __getattr__(self, name):
+        if name in ("_handle", "_prefix"):  # not made by a handle
+            raise AttributeError(name)
         return _attribute(self, *self._place(name), self._other())
 
     def __arrow_c_array__(self, requested_schema=None):
@@ -110,7 +112,7 @@ class Table:
         return f"{self._prefix}.{name}" in self._handle.names
 
     def __dir__(self):
-        return _listed(self, super().__dir__(), self.keys())
+        return _listed(self, super().__dir__(), self.keys()) if hasattr(self, "_handle") else sorted({*super().__dir__(), *self._described})
 
     def _repr_html_(self):
         from rehearse import _html
@@ -240,19 +242,46 @@ class Handle(_rehearse.Handle):
         return _html.page_cell(_html.without_planner(page), picture=self._picture()) if page else _html.answer(self)
 
 
-PICTURE_LIMIT = 100000  # tasks of a run that is played again for its picture
+PAGE_LIMIT = 100000  # tasks of a run that is played again for its page and picture
 
 
-class Played(Handle):
-    """A run that was played. Its tasks are kept where `keep_tasks` was given, and else made again when they are asked for."""
+class Simulated(Handle):
+    """What simulate answers. Tasks are kept where `keep_tasks` was given, and a timeline is in the page of `page`: else the run is
+    played again for them, without the files that it wrote."""
 
     __slots__ = ("_again", "_kept")
+
+    def __getattr__(self, name):
+        if name in Simulated.__slots__:  # not set
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+    def _page(self):
+        if not hasattr(self, "_again") or max(self.get("tasks", 0), self.get("passes", 0)) > PAGE_LIMIT:
+            return super()._page()
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            try:
+                self._again(page=path)
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    return file.read()
+            except (_rehearse.Error, OSError):  # its files are gone
+                return super()._page()
+
+
+class Played(Simulated):
+    """A run that was played, with its tasks."""
+
+    __slots__ = ()
+
     def _place(self, name):
         return (self._with_tasks() if name == "tasks" else self), name
 
     def _with_tasks(self):
         if "tasks.begin" not in self.names and not hasattr(self, "_kept") and hasattr(self, "_again"):
-            made = self._again()
+            made = self._again(keep_tasks=True)
             if made.write("json") != self.write("json"):
                 raise _rehearse.Error("tasks: the files that this run was made from have changed since: call simulate again")
             self._kept = made
@@ -261,16 +290,14 @@ class Played(Handle):
     def _picture(self):
         from rehearse import _html
 
-        if max(self.get("tasks", 0), self.get("passes", 0)) > PICTURE_LIMIT:
+        if max(self.get("tasks", 0), self.get("passes", 0)) > PAGE_LIMIT:
             return ""
         title = f"Timeline of {self.schedule}"
-        svg = _html.timeline(self.tasks, title)
+        try:
+            svg = _html.timeline(self.tasks, title)
+        except _rehearse.Error:  # its files are gone
+            svg = None
         return _html.image(svg, title) if svg else ""
-
-    def __getattr__(self, name):
-        if name in Played.__slots__:  # not set
-            raise AttributeError(name)
-        return super().__getattr__(name)
 
     def __dir__(self):
         return sorted({*super().__dir__(), "tasks"} - ({"tasks"} if "tasks.begin" not in self.names and not hasattr(self, "_again") else set()))
@@ -425,7 +452,7 @@ def described(value, is_list=False):
 
 def _table_of(value, name, is_list):
     """The class of a map of values; a single value has none of its own."""
-    return Table if isinstance(value, list) else _with_values(type(name, (Table,), {"__slots__": ()}), value, is_list)
+    return Table if isinstance(value, list) else _with_values(type(name, (Table,), {}), value, is_list)
 
 
 def _property(key, value, name, is_list):
@@ -433,8 +460,24 @@ def _property(key, value, name, is_list):
         return property(lambda self: _attribute(self, *self._place(key), None), doc=described(value, is_list)[1])
     table = _table_of(value, name, is_list)
     if "key" in value:
-        return property(lambda self: _hidden(*self._place(key), table), doc=value["doc"])
-    return property(lambda self: _attribute(self, *self._place(key), table), doc=value["doc"])
+        return _TableProperty(table, lambda self: _hidden(*self._place(key), table), value["doc"])
+    return _TableProperty(table, lambda self: _attribute(self, *self._place(key), table), value["doc"])
+
+
+# For IPython, which asks no property for a value before it completes.
+ANNOTATIONS = {"float": float, "int": int, "bool": bool, "str": str, "text": str, "column": _rehearse.Column, "texts": tuple}
+
+
+def _annotation(made, value, is_list):
+    return made.table if isinstance(made, _TableProperty) else ANNOTATIONS.get(described(value, is_list)[0].rstrip("?"), object)
+
+
+class _TableProperty(property):
+    """Of a map of values, whose class it knows."""
+
+    def __init__(self, table, get, doc):
+        super().__init__(get, doc=doc)
+        self.table = table
 
 
 def _with_values(made, value, is_list=False):
@@ -442,11 +485,13 @@ def _with_values(made, value, is_list=False):
     base = made.__base__
     made.__doc__ = made.__doc__ if made.__doc__ != base.__doc__ else value["doc"]
     made._described = {}
+    made.__annotations__ = {}
     for key, inner in value["of"].items():
         if key != "*":
             name, place = attribute_name(key, base), key if isinstance(inner, list) else inner.get("key", key)
             made._described[name] = place if place == key else place + "."
             setattr(made, name, _property(place, inner, f"{made.__name__}.{name}", is_list))
+            made.__annotations__[name] = _annotation(getattr(made, name), inner, is_list)
     if "*" in value["of"] and base is Table:
         other = _table_of(value["of"]["*"], made.__name__, is_list)
         made._other = staticmethod(lambda: other)
@@ -471,7 +516,8 @@ def class_of(format_name, is_list=False):
             made = _with_values(type(answer["class"] + "List", (Handle,), {"__slots__": (), "__module__": "rehearse"}), answer, True)
         elif answer:
             tasks = answer["of"].get("tasks")
-            base = Played if isinstance(tasks, dict) and "begin" in tasks["of"] else Handle
+            is_simulated = any(name == "simulate" for name, _ in answer["commands"])
+            base = Played if isinstance(tasks, dict) and "begin" in tasks["of"] else Simulated if is_simulated else Handle
             made = {"Plan": Plan}.get(answer["class"]) or type(answer["class"], (base,), {"__slots__": (), "__module__": "rehearse"})
             made = _with_values(made, answer)
         _classes[format_name, is_list] = made

@@ -20,7 +20,7 @@ CALL = {
     "warning": ("Callable[[str], object]", "called with each warning; without it warnings.warn is"),
 }
 # What is not needed to play a run again, for its tasks.
-WRITTEN = ("tasks", "trace", "chakra", "figure", "style", "write_schedule", "with_sends", "letters", "keep_tasks", "warning", "progress", "stop")
+WRITTEN = ("tasks", "page", "trace", "chakra", "figure", "style", "write_schedule", "with_sends", "letters", "keep_tasks", "warning", "progress", "stop")
 # Of a range of Python.
 RANGE_LIMIT = 1 << 16
 TYPES = {"?": "bool", "q": "int", "d": "float", "s": "str", "l": "list of str", "h": "handle", "H": "list of handles"}
@@ -219,9 +219,9 @@ def function(name, command):
             operands = [as_option(value, kinds.get(fields[0], "s")) for value in operands] if fields else operands
             given = {field: as_option(value, kinds.get(field, "-")) for field, value in given.items()}
             answer = command(*operands, **given)
-            if isinstance(answer, rehearse._handles.Played):
+            if isinstance(answer, rehearse._handles.Simulated):
                 again = {field: value for field, value in given.items() if field not in WRITTEN}
-                answer._again = lambda: command(*operands, **again, keep_tasks=True, warning=lambda text: None)
+                answer._again = lambda **more: command(*operands, **again, **more, warning=lambda text: None)
             return answer
         except rehearse.Error as error:
             error.args = (in_python(str(error), options),)

@@ -135,6 +135,20 @@ class Answers(unittest.TestCase):
         self.assertIn("bytes", dir(plan.stages))
         self.assertIn("total", dir(plan.pipelines) + dir(plan.iteration) + ["total"])
 
+    def test_types_of_attributes_are_annotated_for_completion(self):
+        plan = rehearse.plan(**JOB)
+        self.assertIs(type(plan).__annotations__["stages"], type(plan.stages))
+        self.assertIs(type(plan.stages).__annotations__["tensor"], type(plan.stages.tensor))
+        self.assertIs(type(plan).__annotations__["memory"], float)
+
+        class Imitation:  # as IPython makes one of a class
+            pass
+
+        one = Imitation()
+        one.__class__ = type(plan.stages)
+        self.assertLessEqual({"tensor", "forward", "to_pandas"}, set(dir(one)))
+        self.assertFalse(hasattr(one, "_handle"))
+
     def test_a_plan_has_the_settings_of_fix(self):
         fixed = {"tp": 2, "pp": 2, "vp": 2, "mbs": 4, "zero": 1, "dp": 2}
         plan = rehearse.plan(model="llama-3-8b", device="h100", devices=8, global_batch=64, fix=fixed)
