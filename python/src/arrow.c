@@ -1,8 +1,9 @@
-/* Columns and tables for Arrow, by its C data interface (arrow.apache.org/docs/format/CDataInterface.html): pyarrow, polars, pandas and
- * DuckDB read them where they lie.
+/* Columns and tables for Arrow, by its C data interface (arrow.apache.org/docs/format/CDataInterface.html): pyarrow,
+ * polars, pandas and DuckDB read them where they lie.
  *
- * What is handed out is described by a tuple, which rehearse/_arrow.py makes: (name, format, elements, unknown ones, buffers, children).
- * A buffer is bytes, a column or None; a child is such a tuple. Whoever gets the structs holds the tuple, and by it all memory. */
+ * What is handed out is described by a tuple, which rehearse/_arrow.py makes: (name, format, elements, unknown ones,
+ * buffers, children). A buffer is bytes, a column or None; a child is such a tuple. Whoever gets the structs holds the
+ * tuple, and by it all memory. */
 #include "binding.h"
 
 #include <errno.h>
@@ -186,6 +187,8 @@ PyObject *arrow_schema_of(PyObject *module, PyObject *tuple)
     if (!schema)
         return PyErr_NoMemory();
     PyObject *capsule = fill_schema(tuple, schema) ? PyCapsule_New(schema, "arrow_schema", end_schema) : NULL;
+    if (!capsule && schema->release)
+        schema->release(schema);
     if (!capsule)
         free(schema);
     return capsule;
@@ -197,6 +200,8 @@ PyObject *arrow_array_of(PyObject *module, PyObject *tuple)
     struct arrow_array *array = head ? calloc(1, sizeof *array) : NULL;
     PyObject *capsule =
         array && fill_array(tuple, array) ? PyCapsule_New(array, "arrow_array", end_array) : NULL;
+    if (!capsule && array && array->release)
+        array->release(array);
     if (!capsule)
         free(array);
     PyObject *both = capsule ? PyTuple_Pack(2, head, capsule) : NULL;
@@ -252,7 +257,9 @@ PyObject *arrow_stream_of(PyObject *module, PyObject *tuple)
 {
     (void)module;
     struct arrow_stream *stream = calloc(1, sizeof *stream);
-    PyObject *held = stream ? Py_BuildValue("(O[O])", tuple, tuple) : PyErr_NoMemory();
+    if (!stream)
+        return PyErr_NoMemory();
+    PyObject *held = Py_BuildValue("(O[O])", tuple, tuple);
     PyObject *capsule = held ? PyCapsule_New(stream, "arrow_array_stream", end_stream) : NULL;
     if (!capsule) {
         Py_XDECREF(held);

@@ -63,9 +63,14 @@ class Refusals(unittest.TestCase):
 
     def test_values(self):
         made = rehearse.cost(model="gpt2", devices="a100")
+        layers = made.layers
         for read in (
             lambda: made["forward"].tolist(),
             lambda: memoryview(made["forward"]),
+            lambda: made["forward"].__arrow_c_array__(),
+            lambda: layers.__arrow_c_stream__(),
+            lambda: layers.__arrow_c_array__(),
+            lambda: layers.__arrow_c_schema__(),
             lambda: made["layers.name"],
             lambda: made.names,
             lambda: made.write("json"),
