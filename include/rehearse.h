@@ -94,6 +94,7 @@ struct rh_call {
     void (*progress)(void *user, const char *what, const char *detail);
     void (*warning)(void *user, const char *text);
     void *user;
+    const char *line; /* what is asked, as a shell would, for the answer's page; NULL: not known */
 };
 
 /* ---- handles ----

@@ -208,70 +208,15 @@ static rh_handle *make_report(const struct api_command *command, const void *own
     return report ? api_made(&report->base, command->answer(own, call, report, err), err) : NULL;
 }
 
-/* ---- what was asked ---- */
-
-/* One word of a shell's line. */
-static void add_word(struct text *line, const char *word)
-{
-    bool plain =
-        *word && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") ==
-                     strlen(word);
-    if (plain) {
-        text_add(line, word);
-        return;
-    }
-    text_add(line, "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            text_add(line, "'\\''");
-        else
-            text_add_bytes(line, word, 1);
-    text_add(line, "'");
-}
-
-static void add_option(const struct option_spec *spec, const char *own, struct text *line, struct json *json)
-{
-    struct text value = {0};
-    if (spec->repeats && spec->kind != OPTION_HANDLE)
-        json_open_flat(json, spec->name, '[');
-    if (spec->kind == OPTION_HANDLE)
-        text_add(line, " plan.json");
-    for (size_t i = 0; option_write(spec, own, i, &value); i++) {
-        const char *text = text_within(&value, line);
-        text_add(line, " ");
-        if (!spec->is_operand)
-            text_format(line, "--%s%s", spec->name, spec->kind == OPTION_FLAG ? "" : " ");
-        if (spec->kind != OPTION_FLAG)
-            add_word(line, text);
-        json_string(json, spec->repeats ? NULL : spec->name, spec->kind == OPTION_FLAG ? "true" : text);
-        value.length = 0;
-    }
-    if (spec->repeats && spec->kind != OPTION_HANDLE)
-        json_close(json);
-    text_release(&value);
-}
-
 /* Keeps the question beside its answer, for pages. */
 static void keep_question(const struct api_command *command, const char *own, const bool *given,
-                          rh_handle *made)
+                          const char *line, rh_handle *made)
 {
-    struct text line = {0}, options = {0};
-    struct json json = {.out = &options};
-    text_format(&line, "rehearse %s", command->name);
-    json_open_flat(&json, NULL, '{');
-    for (const struct option_spec *spec = command->options; spec->name; spec++) {
-        bool is_page = strcmp(spec->name, "page") == 0;
-        if (given[spec - command->options] && !spec->of_callers && !is_page)
-            add_option(spec, own, &line, &json);
+    made->line = line ? arena_string(&made->arena, line) : NULL;
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
         if (given[spec - command->options] && strcmp(spec->name, "output") == 0)
             made->file = arena_string(&made->arena, *(const char *const *)(own + spec->at));
-    }
-    json_close(&json);
-    made->line = arena_string(&made->arena, text_within(&line, &line));
-    made->options = arena_string(&made->arena, text_within(&options, &options));
-    made->failed = line.failed || options.failed || !made->line || !made->options;
-    text_release(&line);
-    text_release(&options);
+    made->failed = line && !made->line;
 }
 
 /* Writes the page, if the request has an option for it. */
@@ -287,13 +232,13 @@ static bool save_page(const struct api_command *command, const char *own, const 
 }
 
 /* Ends a command: what it has made, with its question, and its page. */
-static rh_handle *complete(const struct api_command *command, const char *own, const bool *given,
+static rh_handle *complete(const struct api_command *command, const char *own, const struct api_call *call,
                            rh_handle *made, struct error *err)
 {
     if (!made)
         return NULL;
-    keep_question(command, own, given, made);
-    if (made->failed ? error_memory(err) : save_page(command, own, given, made, err))
+    keep_question(command, own, call->given, call->how.line, made);
+    if (made->failed ? error_memory(err) : save_page(command, own, call->given, made, err))
         return made;
     rh_free(made);
     return NULL;
@@ -316,7 +261,7 @@ static rh_handle *run_request(const struct api_command *command, const void *req
                             .warning = how.how.warning ? tell_warning : NULL,
                             .user = &callbacks};
     struct caller *before = caller_set(&caller);
-    rh_handle *made = complete(command, own, given, make_report(command, own, &how, err), err);
+    rh_handle *made = complete(command, own, &how, make_report(command, own, &how, err), err);
     caller_set(before);
     bool starved = atomic_load(&caller.starved);
     if (command->ends_in_order && !made && api_stopped(&how, &stopped))

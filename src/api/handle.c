@@ -95,7 +95,6 @@ bool api_write_page(const rh_handle *handle, struct text *out, struct error *err
     if (done) {
         const struct report_answer answer = {
             .line = handle->line,
-            .options = handle->options,
             .file = handle->file,
             .text = text.data,
             .json = json.data,

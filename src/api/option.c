@@ -1,6 +1,5 @@
 #include "api/option.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,41 +255,6 @@ bool option_is_given(const struct option_spec *spec, const void *request)
     default:
         return *(const void *const *)field;
     }
-}
-
-/* The shortest text with a unit that reads back as the value. */
-static void write_quantity(enum unit_kind unit, double value, struct text *out)
-{
-    char text[64];
-    double read = NAN;
-    for (int digits = 3; read != value && digits < 18; digits++) {
-        unit_format(text, sizeof text, value, unit, digits);
-        if (!unit_parse(text, unit, &read))
-            break;
-    }
-    char *blank = strchr(text, ' ');
-    if (blank)
-        memmove(blank, blank + 1, strlen(blank));
-    text_add(out, text);
-}
-
-bool option_write(const struct option_spec *spec, const void *request, size_t index, struct text *out)
-{
-    const void *field = (const char *)request + spec->at;
-    const struct rh_list *list = field;
-    if (spec->kind == OPTION_HANDLE || index >= (spec->repeats ? list->count : 1))
-        return false;
-    if (spec->repeats)
-        text_add(out, list->items[index]);
-    else if (spec->kind == OPTION_INTEGER)
-        text_format(out, "%" PRId64, *(const int64_t *)field);
-    else if (spec->kind == OPTION_NUMBER)
-        text_format(out, "%.15g", *(const double *)field);
-    else if (spec->kind == OPTION_QUANTITY)
-        write_quantity(spec->unit, *(const double *)field, out);
-    else if (spec->kind != OPTION_FLAG)
-        text_add(out, *(const char *const *)field);
-    return true;
 }
 
 /* The same checks as for text, with the same messages. */

@@ -123,10 +123,6 @@ bool option_read_request(const struct option_spec *spec, const char *value, void
 /* Returns whether a caller has set the field of a request: it is not zero. */
 bool option_is_given(const struct option_spec *spec, const void *request);
 
-/* Appends what a field of a request says, as option_read takes it: of a list its item `index`. Returns false
- * behind the last item, and of handles, which have no text. */
-bool option_write(const struct option_spec *spec, const void *request, size_t index, struct text *out);
-
 /* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is
  * asked. */
 bool option_complete(const struct option_spec *spec, void *request, struct error *err);

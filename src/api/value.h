@@ -37,9 +37,8 @@ struct rh_handle {
     int count, room;
     bool failed; /* memory ran out while values were added */
     bool stands; /* a stop has ended the work early, and this is what it had found */
-    /* What was asked, as a line of a shell, and its options as JSON: {"model": "llama-3-70b", "fix": ["tp=8"]};
-     * the file that the answer was written to. NULL: not known. */
-    const char *line, *options, *file;
+    /* What was asked, as a line of a shell, and the file that the answer was written to. NULL: not known. */
+    const char *line, *file;
 };
 
 /* Adds a value under a name that lives as long as the handle. */

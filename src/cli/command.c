@@ -320,6 +320,26 @@ static void hand_over_operands(const struct parse *parse)
         memcpy((char *)parse->options + spec->at, parse->operands->items, sizeof *parse->operands->items);
 }
 
+/* Keeps the words as a line of a shell, without those that only say where the answer goes: for its page. */
+static bool keep_line(const struct parse *parse, struct error *err)
+{
+    struct text line = {0};
+    text_format(&line, "rehearse %s", parse->command->name);
+    for (int i = 0; i < parse->argc; i++) {
+        const char *word = parse->argv[i];
+        if (strcmp(word, "--page") == 0 && i + 1 < parse->argc)
+            i++;
+        else if (strcmp(word, "--json") != 0 && !text_starts_with(word, "--page=")) {
+            text_add(&line, " ");
+            text_add_word(&line, word);
+        }
+    }
+    const char *kept = line.failed ? NULL : arena_string(parse->arena, line.data);
+    ((struct command_line *)parse->options)->call.line = kept;
+    text_release(&line);
+    return kept || error_memory(err);
+}
+
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err)
 {
@@ -339,5 +359,5 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
         return false;
     *help = parse.help;
     hand_over_operands(&parse);
-    return parse.help || check_complete(&parse, err);
+    return parse.help || (check_complete(&parse, err) && (!command->asks || keep_line(&parse, err)));
 }

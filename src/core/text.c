@@ -330,3 +330,21 @@ const struct text *text_shown(const struct text *text, struct text *room)
     text_add_printable(room, text->data, text->length, LAYOUT);
     return room;
 }
+
+void text_add_word(struct text *text, const char *word)
+{
+    bool plain =
+        *word && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-") ==
+                     strlen(word);
+    if (plain) {
+        text_add(text, word);
+        return;
+    }
+    text_add(text, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            text_add(text, "'\\''");
+        else
+            text_add_bytes(text, word, 1);
+    text_add(text, "'");
+}

@@ -29,6 +29,9 @@ void text_vformat(struct text *text, const char *format, va_list args);
 /* Adds a quoted YAML scalar that reads back as `value`; as text_utf8 if it is not UTF-8. */
 void text_add_quoted(struct text *text, const char *value);
 
+/* Adds one word of a shell's line, whatever is in it. */
+void text_add_word(struct text *text, const char *word);
+
 /* Returns the candidate nearest to `word` (Damerau-Levenshtein, case ignored), or NULL if none is near
  * enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);

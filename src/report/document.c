@@ -46,6 +46,13 @@ static const struct {
     {"repair", HTML_DURATION},
     {"save_interval", HTML_DURATION},
     {"goodput", HTML_SHARE},
+    {"collectives", HTML_TIME},
+    {"recompute", HTML_TIME},
+    {"send", HTML_TIME},
+    {"together", HTML_TIME},
+    {"all-reduce", HTML_TIME},
+    {"optimizer", HTML_TIME},
+    {"latency", HTML_TIME},
     {"measured", HTML_TIME},
     {"predicted", HTML_TIME},
     {"memory", HTML_BYTES},
@@ -188,6 +195,19 @@ static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PAR
     return count;
 }
 
+/* The full width of bars: the largest of all rows. */
+static double largest_total(const struct doc_node *list, const char *key)
+{
+    struct html_part parts[MAX_PARTS];
+    double most = 0, total;
+    int rows = 0;
+    for (const struct doc_node *row = list ? list->first_child : NULL; row && rows < REPORT_MAX_ROWS;
+         row = row->next, rows++)
+        if (row->type == DOC_MAP && take_parts(doc_find(row, key), parts, &total) > 0)
+            most = fmax(most, total);
+    return most;
+}
+
 static void add_cell(struct text *out, const struct report_column *column, const struct doc_node *row)
 {
     const struct doc_node *cell = row->type == DOC_MAP ? doc_find(row, column->key) : NULL;
@@ -202,7 +222,7 @@ static void add_cell(struct text *out, const struct report_column *column, const
             html_text(out, text_within(&value, out));
             text_release(&value);
         }
-        html_bar(out, parts, count, total);
+        html_bar(out, parts, count, fmax(total, largest_total(row->parent, column->key)));
         text_add(out, "</td>");
         return;
     }
@@ -304,169 +324,13 @@ static void add_map(const struct doc_node *map, int depth, struct text *out)
     }
 }
 
-/* ---- the verdict ---- */
-
-/* Sentences of a kind of document. "{schedule}" is the value at a key, "{set/iteration_time s}" one as a time: s,
- * h (a long time), B (bytes), % (of 1) or n (a whole number); {line} is the command that was asked. '|' parts
- * clauses: one with a value that is missing, null or false is left out, and {?key} is a value that is not written.
- * With `list`, the answer is that of the item with the largest value at `by`, or the smallest where `by` begins
- * with '-'. */
-static const struct headline {
-    const char *format, *list, *by, *asked, *says, *sure, *what, *next;
-} headlines[] = {
-    {"rehearse-sweep/1", "points", "tokens_per_second",
-     "{model}| on {device_type}|, {software}|, objective {objective}",
-     "{tokens_per_second n} tokens/s|, with {devices n} devices|, global batch {global_batch n}|, {expected "
-     "s} an iteration expected",
-     NULL, NULL, NULL},
-    {"rehearse-simulation-sweep/1", "points", "-iteration_time", "{model}",
-     "{iteration_time s} an iteration|, {schedule}", NULL, NULL, NULL},
-    {"rehearse-simulation/1", NULL, NULL,
-     "{schedule}| of {p n} devices|, {chunks n} chunks each|, {m n} micro-batches",
-     "{makespan s} until all is done|; devices wait for {bubble %}|; activations of "
-     "{peak_activation_microbatches} micro-batches at most",
-     "No order of passes in this memory takes less than {lower_bound s} (gap {gap %})",
-     "every schedule of this shape",
-     "rehearse simulate --compare --stages {p} --microbatches {m} --page schedules.html"},
-    {"rehearse-simulation-comparison/1", "schedules", "-makespan",
-     "Schedules of {p n} devices and {m n} micro-batches",
-     "{makespan s} with {schedule}|; devices wait for {bubble %}", NULL, "the fastest of them, to look into",
-     "rehearse simulate --schedule {schedule} --stages {p} --microbatches {m} --page schedule.html"},
-    {"rehearse-played-plan/1", NULL, NULL, "{model}|, schedule {schedule}|, played by {level}",
-     "{iteration_time s} an iteration, played|; {tokens_per_second n} tokens/s|, {utilisation %} of the "
-     "devices' peak|; stalls {bubble %}",
-     "The formula says {formula/iteration_time s}|, and {expected s} is expected, by formula and known runs",
-     "all schedules that this plan could have", "{line} --compare"},
-    {"rehearse-elastic/1", NULL, NULL,
-     "{model}|, {microbatches n} micro-batches of an iteration|; every layer survives {faults n} lost nodes",
-     "{set/iteration_time s} an iteration|, {set/pipelines n} pipelines on {set/nodes_used n} nodes|; "
-     "{single_losses/worst_iteration_time s} after the worst single loss|, {single_losses/worst_downtime s} "
-     "down at most",
-     "{?set/proven_optimal}Proven optimal for {set/shapes_considered n} shapes of pipelines",
-     "a year of failures", "{?single_losses}{line} --rate rsc-1 --repair 6h"},
-    {"rehearse-goodput/1", "policies", "goodput",
-     "{nodes n} nodes|, one of which fails every {mttf h}|, repaired in {repair h}",
-     "{goodput %} of the time trains with {policy}, the best of these ways",
-     "In 90 % of {seeds n} runs {low %} to {high %}", NULL, NULL},
-};
-
-static bool is_missing(const struct doc_node *node)
-{
-    return !node || node->type == DOC_NULL || node->type == DOC_LIST ||
-           (node->type == DOC_BOOL && !node->boolean);
-}
-
-/* Appends the value that a placeholder of a sentence names, from the item or else the document. False: it is
- * missing. */
-static bool fill(const struct report_part *part, const struct doc_node *item, const char *place, int length,
-                 struct text *out)
-{
-    char key[64], grouped[48];
-    struct unit_texts texts = {0};
-    snprintf(key, sizeof key, "%.*s", length, place);
-    char *unit = strchr(key, ' ');
-    if (unit)
-        *unit++ = '\0';
-    const char *name = key + (*key == '?');
-    if (strcmp(name, "line") == 0) {
-        text_add(out, part->line ? part->line : "");
-        return part->line;
-    }
-    const struct doc_node *node = report_find(item, name);
-    if (is_missing(node))
-        node = report_find(part->doc->root, name);
-    if (is_missing(node))
-        return false;
-    if (*key == '?')
-        return true;
-    if (node->type == DOC_STRING)
-        text_format(out, "%.200s", node->text);
-    else if (node->type == DOC_NUMBER && unit && *unit == 'n')
-        text_add(out, html_grouped(grouped, node->number));
-    else if (node->type == DOC_NUMBER && unit && *unit == '%')
-        text_format(out, "%.1f %%", 100 * node->number);
-    else if (node->type == DOC_NUMBER && unit)
-        text_add(out, unit_text(&texts, node->number,
-                                *unit == 'B'   ? UNIT_BYTES
-                                : *unit == 'h' ? UNIT_DURATION
-                                               : UNIT_TIME));
-    else if (node->type == DOC_NUMBER)
-        text_format(out, "%.6g", node->number);
-    return node->type == DOC_STRING || node->type == DOC_NUMBER;
-}
-
-/* Appends the clauses of a sentence whose values are all there. */
-static void tell(const struct report_part *part, const struct doc_node *item, const char *sentence,
-                 struct text *out)
-{
-    size_t from = out->length;
-    bool whole = true;
-    for (const char *at = sentence; at && *at; at++) {
-        if (*at == '|') {
-            from = out->length;
-            whole = true;
-        } else if (*at != '{') {
-            text_add_bytes(out, at, whole);
-        } else {
-            size_t length = strcspn(at, "}") - 1;
-            whole = whole && fill(part, item, at + 1, (int)length, out);
-            at += length + 1;
-        }
-        if (!whole && out->data)
-            out->data[out->length = from] = '\0';
-    }
-}
-
-/* The item of a list with the best value at a key. */
-static const struct doc_node *best_of(const struct doc_node *list, const char *by)
-{
-    const struct doc_node *best = NULL;
-    double sign = *by == '-' ? -1 : 1, most = -INFINITY;
-    for (const struct doc_node *item = list ? list->first_child : NULL; item; item = item->next) {
-        double value = sign * report_number(item, by + (*by == '-'));
-        if (value > most) {
-            most = value;
-            best = item;
-        }
-    }
-    return best;
-}
-
-/* Documents without an answer of their own are told apart by their first texts. */
-static void say(const struct doc_node *map, struct report_part *part)
-{
-    const char *format = report_string(map, "format");
-    int count = 0;
-    for (size_t i = 0; format && i < sizeof headlines / sizeof *headlines; i++) {
-        const struct headline *line = &headlines[i];
-        if (strcmp(line->format, format) != 0)
-            continue;
-        const struct doc_node *item = line->list ? best_of(report_list(map, line->list), line->by) : NULL;
-        struct text next = {0};
-        tell(part, item, line->asked, &part->asked);
-        tell(part, item, line->says, &part->says);
-        tell(part, item, line->sure, &part->sure);
-        tell(part, item, line->next, &next);
-        if (next.length > 0)
-            report_next(part, line->what, "%s", next.data);
-        part->next.failed |= next.failed;
-        text_release(&next);
-        return;
-    }
-    for (const struct doc_node *node = map->first_child; node && count < 2; node = node->next)
-        if (node->type == DOC_STRING && strcmp(node->key, "format") != 0 && strcmp(node->key, "schema") != 0)
-            text_format(&part->asked, "%s%s %.80s", count++ ? ", " : "", node->key, node->text);
-}
-
 bool report_document(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     (void)err;
     if (root->type != DOC_LIST) {
-        say(root, part);
         add_map(root, 1, &part->out);
     } else if (root->first_child && report_string(root->first_child, "format")) {
-        say(root->first_child, part);
         for (const struct doc_node *document = root->first_child; document; document = document->next)
             add_map(document, 1, &part->out);
     } else

@@ -119,11 +119,8 @@ static void write_answer(struct report_part *part, const char *kind, const struc
 
 bool report_answer(const struct report_answer *answer, struct text *page, struct error *err)
 {
-    struct report_part part = {.path = "answer",
-                               .full = "answer",
-                               .line = answer->line,
-                               .options = answer->options,
-                               .file = answer->file};
+    struct report_part part = {
+        .path = "answer", .full = "answer", .line = answer->line, .file = answer->file};
     struct doc doc;
     if (!doc_parse(&doc, DOC_JSON, part.path, answer->json, answer->json_length, err))
         return false;
@@ -132,7 +129,7 @@ bool report_answer(const struct report_answer *answer, struct text *page, struct
     const struct report_drawing *drawing = answer->drawing;
     if (drawing && drawing->draw)
         report_add_drawing(&part, drawing);
-    bool ok = kind && kind->write ? kind->write(&part, err)
+    bool ok = kind && kind->write ? kind->write(&part, err) && report_tell(&part, err)
                                   : error_set(err, ERROR_USAGE, "there is no page of this kind of answer");
     if (ok)
         write_answer(&part, kind->name, answer, page);

@@ -27,9 +27,9 @@ void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep
 
 /* The answer of a command, for a page of its own. */
 struct report_answer {
-    const char *line, *options; /* the line that asks it, and its options as JSON; NULL: not known */
-    const char *file;           /* that it was written to; NULL: none */
-    const char *text, *json;    /* two forms of it */
+    const char *line;        /* that asks it; NULL: not known */
+    const char *file;        /* that it was written to; NULL: none */
+    const char *text, *json; /* two forms of it */
     size_t json_length;
     const struct report_drawing *drawing; /* NULL: none */
 };

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,53 +28,6 @@ bool report_part_failed(struct report_part *part)
     for (int i = 0; text_of(part, i); i++)
         failed |= text_of(part, i)->failed;
     return failed;
-}
-
-/* ---- the verdict ---- */
-
-void report_next(struct report_part *part, const char *what, const char *format, ...)
-{
-    va_list args;
-    html_element(&part->next, "span", NULL, "%s", what);
-    struct text command = {0};
-    va_start(args, format);
-    text_vformat(&command, format, args);
-    va_end(args);
-    text_add(&part->next, "<div class=\"command\">");
-    html_element(&part->next, "code", NULL, "%s", text_within(&command, &part->next));
-    text_add(&part->next, "</div></li>\n<li>");
-    text_release(&command);
-}
-
-/* The length of the quantity that a text begins with: "5.905 s". 0: of none. */
-static size_t quantity_length(const char *text)
-{
-    size_t number = strspn(text, "0123456789.,e+-");
-    return number > 0 && text[number] == ' ' ? number + 1 + strcspn(text + number + 1, " ,;") : 0;
-}
-
-void report_verdict(const struct report_part *part, struct text *out)
-{
-    const char *says = part->says.data;
-    text_add(out, "<div class=\"verdict\">\n");
-    if (part->asked.length > 0)
-        html_element(out, "p", NULL, "%s.", part->asked.data);
-    if (says) {
-        int length = (int)quantity_length(says);
-        text_add(out, "<p class=\"answer\"><strong>");
-        html_format(out, "%.*s", length, says);
-        text_add(out, "</strong>");
-        html_format(out, "%s.", says + length);
-        text_add(out, "</p>\n");
-    }
-    if (part->sure.length > 0)
-        html_element(out, "p", "sure", "%s.", part->sure.data);
-    if (part->next.length > 0) {
-        text_add(out, "<details open><summary>What to run next</summary>\n<ul class=\"commands\">\n<li>");
-        text_add_bytes(out, part->next.data, part->next.length - strlen("\n<li>"));
-        text_add(out, "\n</ul></details>\n");
-    }
-    text_add(out, "</div>\n");
 }
 
 const struct doc_node *report_find(const struct doc_node *map, const char *keys)

@@ -35,22 +35,21 @@ struct report_part {
     const char *full;      /* to open it */
     const struct doc *doc; /* JSON and YAML; NULL for others */
     struct text out;       /* its section */
-    /* What was asked, the answer and how sure it is, as plain text in one line; and what to run next (report_next). */
+    /* What was asked, the answer and how sure it is, as plain text in one line; and what to run next, as HTML. */
     struct text asked, says, sure, next;
     struct text data; /* blocks that its pictures are drawn from: they stand at the end of the page */
     size_t index;     /* of the section in the page, and how many pictures it has: their names */
     int pictures;
-    /* Of a page of one answer: the line that asks it, its options as JSON, and the file that it lies in; or NULL. */
-    const char *line, *options, *file;
+    const char *line,
+        *file;        /* the line that asks the answer, and the file that it lies in; NULL: not known */
     bool has_planner; /* the page has one already */
 };
 
 void report_part_release(struct report_part *part);
 bool report_part_failed(struct report_part *part); /* out of memory */
 
-/* Adds a command to run next, and what for. */
-void report_next(struct report_part *part, const char *what, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Sets what is said of the part's document, unless its writer has; and what to run next. */
+bool report_tell(struct report_part *part, struct error *err);
 
 /* Adds what stands first in a section: question, answer, how sure it is, and what to run next. */
 void report_verdict(const struct report_part *part, struct text *out);

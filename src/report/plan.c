@@ -1,7 +1,6 @@
 /* Plans of every kind, sets of templates, and checked plans. */
 #include "plan/plan.h"
 #include "figure/style.h"
-#include "launch/launch.h"
 #include "report/parts.h"
 #include "report/timeline.h"
 
@@ -43,96 +42,6 @@ static void add_word(struct text *out, const char *name, const char *word)
 static double positive(double value)
 {
     return value > 0 ? value : NAN;
-}
-
-/* ---- what was asked, the answer, how sure it is, what to run next ---- */
-
-static void ask(struct report_part *part, const struct plan *plan)
-{
-    struct text *asked = &part->asked;
-    char grouped[48];
-    text_add(asked, plan->model ? plan->model : "A model");
-    if (plan->layer_count > 0)
-        text_format(asked, " (%d layers)", plan->layer_count);
-    for (int t = 0; t < plan->type_count; t++) {
-        const struct plan_device_type *type = &plan->types[t];
-        double devices = (double)type->nodes.count * type->nodes.devices;
-        text_add(asked, t > 0 ? (t == plan->type_count - 1 ? " and " : ", ") : " on ");
-        if (devices > 0)
-            text_format(asked, "%s \u00d7 ", html_grouped(grouped, devices));
-        text_add(asked, type->name);
-    }
-    if (plan->global_batch > 0)
-        text_format(asked, "; global batch %s", html_grouped(grouped, (double)plan->global_batch));
-    if (plan->global_batch > 0 && plan->sequence > 0)
-        text_format(asked, " \u00d7 %s tokens", html_grouped(grouped, (double)plan->sequence));
-    if (plan->precision)
-        text_format(asked, "; products in %s", plan->precision);
-    if (plan->software)
-        text_format(asked, "; %s", plan->software);
-    if (plan->objective && !plan_is_of_job(plan))
-        text_format(asked, "; objective %s%s%s", plan->objective, plan->rules ? ", rules " : "",
-                    plan->rules ? plan->rules : "");
-}
-
-static double seconds_expected(const struct plan *plan)
-{
-    return isfinite(plan->expected) ? plan->expected : plan->iteration_time;
-}
-
-static void say(struct report_part *part, const struct plan *plan)
-{
-    char grouped[48];
-    if (!(plan->iteration_time > 0))
-        return;
-    plan_add_time(plan, 4, &part->says);
-    text_add(&part->says, " an iteration");
-    if (plan->global_batch > 0 && plan->sequence > 0)
-        text_format(&part->says, ", %s tokens/s",
-                    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence /
-                                              seconds_expected(plan)));
-    if (isfinite(plan->budget.seconds) && plan->budget.seconds > 0)
-        text_format(&part->says, "; %.4g days of training", plan->budget.seconds / 86400);
-    if (isfinite(plan->budget.dollars))
-        text_format(&part->says, ", %s dollars", html_grouped(grouped, plan->budget.dollars));
-}
-
-static void tell_how_sure(struct report_part *part, const struct plan *plan)
-{
-    struct text *sure = &part->sure;
-    struct unit_texts texts = {0};
-    if (plan->proven_optimal)
-        text_format(sure, "Proven optimal%s%s", plan->proof_over ? " over " : "",
-                    plan->proof_over ? plan->proof_over : "");
-    else if (plan->lower_bound > 0)
-        text_format(sure, "No plan takes less than %s (gap %.2g %%)",
-                    unit_text(&texts, plan->lower_bound, UNIT_TIME), 100 * plan_gap(plan));
-    if (isfinite(plan->interval.low))
-        text_format(sure, "%s80 %% interval %s to %s%s", sure->length > 0 ? ". " : "",
-                    unit_text(&texts, plan->interval.low, UNIT_TIME),
-                    unit_text(&texts, plan->interval.high, UNIT_TIME),
-                    plan->interval.extrapolates ? " (extrapolated: no similar published run)" : "");
-    if (plan->nearest.id)
-        text_add(sure, ". Nearest published run: ");
-    plan_add_nearest(&plan->nearest, sure);
-}
-
-/* What can be made of a plan's file; without a file it is kept first. */
-static void tell_next(struct report_part *part, const struct plan *plan)
-{
-    const char *file = part->file ? part->file : "plan.json";
-    if (!part->file && part->line)
-        report_next(part, "keep the plan in a file", "%s --output plan.json", part->line);
-    report_next(part, "play an iteration: stalls, memory and a timeline to zoom",
-                "rehearse simulate %s --page iteration.html", file);
-    for (int i = 0; plan->software && plan->model && launch_format_names[i]; i++)
-        if (launch_format_software[i] && strcmp(launch_format_software[i], plan->software) == 0) {
-            report_next(part, "the plan as options of its software", "rehearse plan --plan %s --emit %s",
-                        file, launch_format_names[i]);
-            break;
-        }
-    report_next(part, "a year of failures: how much of the time trains, with each way to survive them",
-                "rehearse elastic %s --rate rsc-1 --repair 6h --page failures.html", file);
 }
 
 /* ---- key numbers ---- */
@@ -272,18 +181,6 @@ static void add_types(const struct plan *plan, struct text *out)
     html_table_end(out);
 }
 
-static void add_links(const struct plan *plan, struct text *out)
-{
-    static const char *const titles[] = {"<link", ">bandwidth of a device", ">latency", NULL};
-    if (plan->link_count == 0)
-        return;
-    html_table(out, "Links", titles);
-    for (int l = 0; l < plan->link_count; l++)
-        HTML_ROW(out, cell_head(plan->links[l].name), cell_number(HTML_RATE, plan->links[l].bandwidth),
-                 cell_number(HTML_TIME, plan->links[l].latency));
-    html_table_end(out);
-}
-
 /* ---- other plans ---- */
 
 static const char *const of_alternative[] = {"<split",   ">iteration", "<parts",     ">mbs",
@@ -322,25 +219,6 @@ static void add_alternatives(const struct plan *plan, bool front, const char *ca
             add_alternative(&plan->alternatives[i], slowest, out);
     html_table_end(out);
     html_legend(out, parts, legend, 0);
-}
-
-static void add_sensitivity(const struct plan *plan, struct text *out)
-{
-    static const char *const titles[] = {"<resource", ">more of it", ">iteration",
-                                         ">saved",    "<best split", NULL};
-    if (plan->sensitivity_count == 0)
-        return;
-    html_table(
-        out, plan->fleet_count > 0 || plan->type_count > 1 ? "With one change" : "With more of one resource",
-        titles);
-    for (int i = 0; i < plan->sensitivity_count; i++) {
-        const struct plan_sensitivity *row = &plan->sensitivity[i];
-        HTML_ROW(out, cell_head(row->resource ? row->resource : "?"), cell_number(HTML_SHARE, row->more),
-                 cell_number(HTML_TIME, row->iteration_time),
-                 cell_number(HTML_SHARE, 1 - row->iteration_time / plan->iteration_time),
-                 cell_text(row->split_differs ? "another" : "the same"));
-    }
-    html_table_end(out);
 }
 
 static void add_idle(const struct plan *plan, struct text *out)
@@ -408,10 +286,7 @@ static void add_planner(struct report_part *part, const struct plan *plan)
     if (!plan_is_of_job(plan) || plan->type_count != 1 || !known || part->has_planner)
         return;
     text_add(&data, "{\"command\": \"plan\", \"options\": ");
-    if (part->options && text_starts_with(part->line, "rehearse plan "))
-        text_add(&data, part->options);
-    else
-        write_question(plan, &json);
+    write_question(plan, &json);
     text_add(&data, "}");
     report_figure(part, "planner", &data, "Change the question");
     html_element(&part->out, "p", "soft",
@@ -424,10 +299,7 @@ static void add_planner(struct report_part *part, const struct plan *plan)
 static void add_plan(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
-    ask(part, plan);
-    say(part, plan);
-    tell_how_sure(part, plan);
-    tell_next(part, plan);
+    const struct doc_node *root = part->doc->root;
     add_iteration(plan, out);
     add_memory(plan, out);
     add_settings(plan, out);
@@ -439,9 +311,11 @@ static void add_plan(struct report_part *part, const struct plan *plan)
                          "Pareto front: no other plan is faster, smaller and on fewer devices at once", out);
     add_idle(plan, out);
     add_fleets(plan, out);
-    add_sensitivity(plan, out);
+    report_rows(
+        out, plan->fleet_count > 0 || plan->type_count > 1 ? "With one change" : "With more of one resource",
+        report_list(root, "sensitivity"));
     add_types(plan, out);
-    add_links(plan, out);
+    report_rows(out, "Links", report_list(root, "links"));
     add_planner(part, plan);
 }
 
@@ -493,7 +367,6 @@ bool report_templates(struct report_part *part, struct error *err)
     bool ok = true;
     if (!list)
         return doc_error(part->doc, part->doc->root, err, "expected a list of templates");
-    text_format(&part->says, "%d templates", (int)list->count);
     html_table(&part->out, "A pipeline for each number of nodes", of_template);
     for (const struct doc_node *template = list->first_child; ok && template; template = template->next)
         ok = add_template(part, template, &stages, err);
@@ -535,11 +408,6 @@ bool report_check(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     const struct doc_node *first = root->type == DOC_LIST ? root->first_child : root;
-    struct unit_texts texts = {0};
-    double expected = report_number(first, "expected"), formula = report_number(first, "iteration_time");
-    if (formula > 0)
-        text_format(&part->says, "%s an iteration",
-                    unit_text(&texts, isfinite(expected) ? expected : formula, UNIT_TIME));
     for (const struct doc_node *check = first; check; check = root->type == DOC_LIST ? check->next : NULL)
         if (!add_check(part, check, err))
             return false;

@@ -72,7 +72,8 @@ static bool write_document(struct item *item, struct report_part *part, struct e
         return false;
     part->doc = &doc;
     item->kind = report_kind_of_doc(&doc);
-    ok = item->kind ? !item->kind->write || item->kind->write(part, err) : unknown_document(&doc, err);
+    ok = item->kind ? !item->kind->write || (item->kind->write(part, err) && report_tell(part, err))
+                    : unknown_document(&doc, err);
     part->doc = NULL;
     doc_release(&doc);
     return ok;

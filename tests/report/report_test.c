@@ -128,7 +128,7 @@ static void test_numbers_reach_the_page(void **state)
     assert_string_equal(report.entries[0].path, "plan.json"); /* plans first */
     assert_true(says(&report, "84.90 ms"));
     assert_true(says(&report, "No plan takes less than 80.66 ms (gap 5 %)"));
-    assert_true(says(&report, "<td>0\u20132</td>"));
+    assert_true(says(&report, "<td class=\"s\">0\u20132</td>"));
     assert_true(says(&report, "19.1 MiB"));
     assert_true(says(&report, "<dt>similarity</dt><dd>0.75</dd>"));
     assert_true(says(&report, "<dt>lost a</dt><dd>3</dd>"));
