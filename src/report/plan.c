@@ -56,12 +56,9 @@ static void add_figures(const struct plan *plan, struct text *out)
         for (char *at = name; *at; at++)
             if (*at == '_')
                 *at = ' ';
-        if (strcmp(name, "devices") == 0) /* told before */
+        if (strcmp(name, "devices") == 0 || strcmp(name, "utilisation") == 0) /* told before */
             continue;
-        if (strcmp(name, "utilisation") == 0)
-            html_fact_share(out, "of the devices' peak", // when an iteration takes as long as is expected
-                            figure->value * plan->iteration_time / seconds_expected(plan));
-        else if (strncmp(name, "memory ", 7) == 0)
+        if (strncmp(name, "memory ", 7) == 0)
             html_fact_quantity(out, name, figure->value, UNIT_BYTES);
         else if (strncmp(name, "seconds ", 8) == 0)
             html_fact_quantity(out, name, figure->value, UNIT_TIME);

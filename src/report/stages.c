@@ -9,8 +9,8 @@
 
 #define MAX_PIPELINES 50 /* pipelines with a table of stages */
 
-/* What a device does for one micro-batch, all chunks of its stage together; neighbours that differ in memory alone share
- * a row, as in the table of `plan`. */
+/* What a device does for one micro-batch, all chunks of its stage together; neighbours that differ in memory alone
+ * share a row, as in the table of `plan`. */
 struct stage_row {
     struct plan_stage stage; /* of the first chunk; seconds of all */
     int first, last, layers;

@@ -44,6 +44,8 @@ static bool add_value(const struct doc_node *node, char unit, struct text *out)
         text_add(out, html_grouped(grouped, counts ? node->count : node->number));
     else if (node->type == DOC_NUMBER && unit == '%')
         text_format(out, "%.3g %%", 100 * node->number);
+    else if (node->type == DOC_NUMBER && unit == '1')
+        text_format(out, "%.1f %%", 100 * node->number);
     else if (node->type == DOC_NUMBER && unit)
         text_add(out, unit_text(&texts, node->number,
                                 unit == 'B'   ? UNIT_BYTES
