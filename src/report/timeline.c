@@ -6,9 +6,7 @@
 #include "core/stop.h"
 #include "core/vector.h"
 #include "figure/gantt.h"
-#include "plan/plan.h"
 #include "report/html.h"
-#include "sim/play.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,6 +138,8 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
         timeline->missing++;
         return true;
     }
+    if (stop_obeyed_at((size_t)timeline->tasks, err))
+        return false;
     bool numbered = task->microbatch >= 0 && task->microbatch < INT32_MAX;
     const struct task kept = {task->begin, task->end, kind_of(timeline, task),
                               numbered ? (int32_t)task->microbatch : -1};
@@ -535,53 +535,4 @@ bool report_timeline_draw(struct report_timeline *timeline, const char *caption,
         return false;
     add_table(timeline, &drawing->table);
     return !drawing->table.failed || error_memory(err);
-}
-
-/* ---- plans ---- */
-
-void report_name_played(const void *context, int device, struct report_lane *lane)
-{
-    const struct report_played *played = context;
-    if (device >= played->result->device_count)
-        return;
-    const struct sim_device *own = &played->result->devices[device];
-    snprintf(lane->name, sizeof lane->name, "place %d", own->place);
-    snprintf(lane->group, sizeof lane->group, "pipeline %d", own->pipeline);
-    lane->copies = own->members;
-    lane->limit = (double)played->plan->types[own->type].nodes.memory;
-}
-
-bool report_play(struct plan *plan, struct report_part *part, struct error *err)
-{
-    struct sim_result result;
-    struct error why;
-    const struct report_played played = {plan, &result};
-    int stages = plan->pipeline_count > 0 ? plan->pipelines[0].stage_count : 1;
-    const struct report_timeline_options options = {
-        .label = "micro-batch",
-        .depth = plan->chunks > 1 && stages >= plan->chunks ? stages / plan->chunks : stages,
-        .memory_title = "memory of a device",
-        .memory_unit = "B",
-        .name = report_name_played,
-        .context = &played};
-    struct report_timeline *timeline = report_timeline_new(&options, err);
-    struct report_drawing drawing = {.draw = NULL};
-    if (!timeline)
-        return false;
-    const struct timeline_sink sink = report_timeline_sink(timeline);
-    const struct sim_options how = {.level = SIM_PASSES, .plain = true, .straggler = -1, .sink = &sink};
-    bool ok = sim_play(plan, &how, &result, &why);
-    if (ok) {
-        ok = report_timeline_draw(timeline, "Every pass on its device, as played", &drawing, &why);
-        sim_result_release(&result);
-    }
-    if (ok)
-        report_add_drawing(part, &drawing);
-    report_drawing_release(&drawing);
-    report_timeline_free(timeline);
-    if (!ok && (error_is_memory(&why) || why.kind == ERROR_STOPPED)) {
-        *err = why;
-        return false;
-    }
-    return true;
 }

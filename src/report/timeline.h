@@ -82,7 +82,7 @@ struct report_played {
 };
 void report_name_played(const void *played, int device, struct report_lane *lane);
 
-/* Plays a plan by passes, and draws it; a plan that cannot be played has no picture. */
+/* Plays a plan by passes, and draws it, or says why not: it cannot be played, or has too many passes. */
 bool report_play(struct plan *plan, struct report_part *part, struct error *err);
 
 /* Makes a drawing of it, with a table of lanes for readers without scripts; `caption` is kept. The caller releases its
