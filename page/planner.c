@@ -1,5 +1,6 @@
 /* The planner in a page: what page/engine.js calls. The library's commands by name, with texts in and texts out; one
  * question at a time, whose answer stays until the next. */
+#include "api/handle.h"
 #include "core/json.h"
 #include "core/unit.h"
 #include "rehearse.h"
@@ -83,12 +84,17 @@ const char *planner_ask(const char *command, const char *given)
     return planner.answer ? "" : planner.error.text[0] ? planner.error.text : "memory ran out";
 }
 
-/* Returns a form of the last answer; NULL: it has none of that name. "warnings" are its warnings, in lines. */
+/* Returns a form of the last answer; NULL: it has none of that name. "warnings" are its warnings, in lines, and "drawing" is what its
+ * page draws, where one was asked for: JSON. */
 const char *planner_form(const char *form);
 const char *planner_form(const char *form)
 {
     if (strcmp(form, "warnings") == 0)
         return planner.text.data ? planner.text.data : "";
+    if (strcmp(form, "drawing") == 0)
+        return planner.answer && strcmp(rh_kind(planner.answer), "report") == 0
+                   ? ((struct api_report *)planner.answer)->drawing.json.data
+                   : NULL;
     rh_text_free(&planner.form);
     planner.form = (struct rh_text){0};
     return planner.answer && rh_write(planner.answer, form, &planner.form, &planner.error) ? planner.form.data

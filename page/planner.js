@@ -144,7 +144,7 @@ class Explorer {
             this.tables = (await this.planner.ask('cost', {list: 'true'}, {forms: ['json']})).json;
             await this.learnWords();
         } catch (error) {
-            sign.replaceWith(element('p', {class: 'soft', role: 'status'}, `The planner is off: ${error.message || error}.`));
+            sign.replaceWith(element('p', {class: 'note soft', role: 'status'}, `The planner is off: ${error.message || error}.`));
             return;
         }
         sign.remove();
@@ -215,6 +215,7 @@ class Explorer {
         return element('div', {class: 'found'}, this.note, this.verdict, this.sign,
             part('money', 'The whole training'), part('time', 'Where the iteration goes, by formula'),
             part('memory', 'Memory of a device'), part('splits', 'The fastest splits'),
+            part('played', 'An iteration, pass by pass'),
             element('section', {class: 'part'}, element('h3', {}, 'The same question in a shell'), command,
                 element('details', {}, element('summary', {}, 'the command\'s whole answer'), this.text)));
     }
@@ -432,10 +433,11 @@ class Explorer {
             if (this.running)
                 await this.planner.stop();
         }
-        const running = this.answer(turn, this.options()).finally(() => {
-            if (this.running === running)
-                this.running = null;
-        });
+        this.run(this.answer(turn, this.options()));
+    }
+
+    run(work) {
+        const running = work.finally(() => (this.running = this.running === running ? null : this.running));
         this.running = running;
     }
 
@@ -460,6 +462,8 @@ class Explorer {
             this.text.textContent = all.text;
             if (isPlan)
                 this.showSplits(all);
+            if (isPlan && this.plays)
+                await this.play(first.source);
         } catch (error) {
             if (isNow())
                 this.fail(error);
@@ -555,7 +559,7 @@ class Explorer {
         this.trial = null;
         this.root.classList.remove('stale');
         this.text.textContent = text;
-        for (const name of ['money', 'time', 'memory', 'splits'])
+        for (const name of ['money', 'time', 'memory', 'splits', 'played'])
             this[name].parentNode.hidden = !isPlan || name === 'money';
         this.splits.parentNode.classList.toggle('late', isPlan); // until its neighbours are there, too
         if (!isPlan) {
@@ -568,6 +572,27 @@ class Explorer {
         this.showMoney(text);
         this.showTime(json, text);
         this.showMemory(json);
+        if (!this.plays)
+            this.played.replaceChildren(element('button', {type: 'button', class: 'small', onclick: () => {
+                this.plays = true;
+                this.run(this.play(answer.source));
+            }}, 'play it'));
+    }
+
+    // The plan as a file, played by `rehearse simulate`: with each plan again, once it was asked for.
+    async play(source) {
+        const turn = this.turn, figure = element('figure', {class: 'draw drawn'}), files = {'plan.json': source};
+        this.played.prepend(element('p', {class: 'progress', role: 'status'}, 'playing\u2026'));
+        try {
+            const {drawing} = await this.planner.ask('simulate', {plan: 'plan.json', page: 'played.html'}, {files, forms: ['drawing']});
+            if (turn !== this.turn)
+                return;
+            this.played.replaceChildren(figure);
+            draw.timeline(figure, JSON.parse(drawing));
+        } catch (error) {
+            if (turn === this.turn)
+                this.played.replaceChildren(element('p', {class: 'bad'}, error.message));
+        }
     }
 
     showVerdict(plan, text, warnings = []) {
