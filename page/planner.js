@@ -584,7 +584,7 @@ class Explorer {
         const turn = this.turn, figure = element('figure', {class: 'draw drawn'}), files = {'plan.json': source};
         this.played.prepend(element('p', {class: 'progress', role: 'status'}, 'playing\u2026'));
         try {
-            const {drawing} = await this.planner.ask('simulate', {plan: 'plan.json', page: 'played.html'}, {files, forms: ['drawing']});
+            const {drawing} = await this.planner.ask('simulate', {plan: 'plan.json', page: '/dev/null'}, {files, forms: ['drawing']});
             if (turn !== this.turn)
                 return;
             this.played.replaceChildren(figure);
