@@ -119,11 +119,11 @@ class Curve {
         const {left, right, top, bottom} = curveMargin;
         const range = this.rangeY();
         const toY = y => height - bottom - (y - range[0]) / (range[1] - range[0]) * (height - top - bottom);
-        context.font = `12px ${colours.font}`;
+        context.font = `${colours.size}px ${colours.font}`;
         this.paintAxes(context, width, height, colours, range, toY);
         context.save();
         context.beginPath();
-        context.rect(left, 0, width - left - right, height - bottom + 1);
+        context.rect(left - 6, 0, width - left - right + 12, height - bottom + 6);
         context.clip();
         this.paintMarks(context, height - bottom, colours);
         this.data.lines.forEach((line, i) => this.hidden.has(i) || this.paintLine(context, line, i, colours, toY));

@@ -93,7 +93,8 @@ function theme() {
     if (!themes.now) {
         const style = getComputedStyle(document.documentElement);
         const read = name => style.getPropertyValue('--' + name).trim();
-        themes.now = {series: [0, 1, 2, 3, 4, 5, 6, 7].map(i => read('c' + i)), font: getComputedStyle(document.body).fontFamily};
+        themes.now = {series: [0, 1, 2, 3, 4, 5, 6, 7].map(i => read('c' + i)), font: getComputedStyle(document.body).fontFamily,
+            size: parseFloat(getComputedStyle(document.body).fontSize) * 0.8};
         for (const name of ['ink', 'soft', 'line', 'faint', 'page', 'link', 'good', 'bad', 'track'])
             themes.now[name] = read(name);
     }

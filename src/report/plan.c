@@ -285,7 +285,8 @@ static void add_planner(struct report_part *part, const struct plan *plan)
     text_add(&data, "{\"command\": \"plan\", \"options\": ");
     write_question(plan, &json);
     text_add(&data, "}");
-    report_figure(part, "planner", &data, "Change the question");
+    text_add(&part->out, "<h4 id=\"change\">Change the question</h4>\n");
+    report_figure(part, "planner", &data, NULL);
     html_element(&part->out, "p", "soft",
                  "With scripts the planner stands here, and answers as the command does.");
     report_figure_end(part);
@@ -293,12 +294,10 @@ static void add_planner(struct report_part *part, const struct plan *plan)
     text_release(&data);
 }
 
-static void add_plan(struct report_part *part, const struct plan *plan)
+static void add_tables(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
     const struct doc_node *root = part->doc->root;
-    add_iteration(plan, out);
-    add_memory(plan, out);
     add_settings(plan, out);
     report_pipelines(plan, out);
     if (plan->alternative_count > 0)
@@ -321,8 +320,10 @@ bool report_plan(struct report_part *part, struct error *err)
     struct plan plan;
     if (!plan_read(&plan, part->doc, part->doc->root, err))
         return false;
-    add_plan(part, &plan);
+    add_iteration(&plan, &part->out);
+    add_memory(&plan, &part->out);
     bool ok = report_play(&plan, part, err);
+    add_tables(part, &plan);
     plan_release(&plan);
     return ok;
 }

@@ -208,6 +208,8 @@ void report_verdict(const struct report_part *part, struct text *out)
     }
     if (part->sure.length > 0)
         html_element(out, "p", "sure", "%s.", part->sure.data);
+    if (part->has_planner)
+        text_add(out, "<p><a href=\"#change\">Change the question below</a></p>\n");
     if (part->next.length > 0) {
         text_add(out, "<details open><summary>What to run next</summary>\n<ul class=\"commands\">\n");
         text_add(out, part->next.data);
