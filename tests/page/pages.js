@@ -114,6 +114,7 @@ function make(program, folder) {
     maker.answers = {};
     for (const [name, line] of Object.entries(lines))
         maker.answers[name] = maker.run(`${line} --page ${name}.html`);
+    maker.plans = /id="planner-engine"[^>]*>\s*[^\s<]/.test(fs.readFileSync(maker.at('plan.html'), 'utf8'));
     maker.names = ['runs', 'attacks', ...Object.keys(lines)];
     return maker;
 }
