@@ -192,7 +192,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
 
 static void sort_lanes(struct report_timeline *timeline)
 {
-    qsort(timeline->lanes, timeline->lane_count, sizeof *timeline->lanes, compare_lanes);
+    if (timeline->lane_count > 0)
+        qsort(timeline->lanes, timeline->lane_count, sizeof *timeline->lanes, compare_lanes);
     hash_map_release(&timeline->lane_of); /* of another order */
     timeline->lane_of = (struct hash_map){.places = NULL};
     for (size_t l = 0; l < timeline->lane_count; l++)
@@ -372,24 +373,31 @@ static bool add_stream(struct report_timeline *timeline, const struct lane *lane
     return ok;
 }
 
-/* Keeps a unit, or counts it among the copies of one that does the same. */
-static bool keep_unit(struct units *units, struct unit *unit, struct error *err)
+static bool is_alike(const struct unit *one, const struct unit *other)
+{
+    return one->body.length == other->body.length &&
+           memcmp(one->body.data, other->body.data, one->body.length) == 0;
+}
+
+/* Keeps a unit, or counts it among the copies of one that does the same; what is recorded stays in its own group. */
+static bool keep_unit(struct units *units, struct unit *unit, bool recorded, struct error *err)
 {
     int64_t *place = hash_map_place(&units->of_body, hash_bytes(0, unit->body.data, unit->body.length) | 1);
     if (!place || unit->body.failed)
         return error_memory(err);
-    struct unit *same = *place ? &units->items[*place - 1] : NULL;
-    if (!same || same->body.length != unit->body.length ||
-        memcmp(same->body.data, unit->body.data, unit->body.length) != 0) {
-        *place = (int64_t)units->count + 1;
-        return VECTOR_ADD(units->items, units->count, units->capacity, *unit) || error_memory(err);
+    if (*place > 0) {
+        struct unit *same = &units->items[*place - 1];
+        if (is_alike(same, unit) && (!recorded || strcmp(same->head.group, unit->head.group) == 0)) {
+            same->head.copies += unit->head.copies;
+            if (same->others++ < MAX_NAMED)
+                text_format(&same->also, "%s%s%s%s", same->others > 1 ? ", " : "", unit->head.group,
+                            unit->head.group[0] ? " " : "", unit->head.name);
+            text_release(&unit->body);
+            return true;
+        }
     }
-    same->head.copies += unit->head.copies;
-    if (same->others++ < MAX_NAMED)
-        text_format(&same->also, "%s%s%s%s", same->others > 1 ? ", " : "", unit->head.group,
-                    unit->head.group[0] ? " " : "", unit->head.name);
-    text_release(&unit->body);
-    return true;
+    *place = (int64_t)units->count + 1;
+    return VECTOR_ADD(units->items, units->count, units->capacity, *unit) || error_memory(err);
 }
 
 /* Makes a unit of the lanes from *at on, and moves *at behind them. */
@@ -416,7 +424,7 @@ static bool add_unit(struct report_timeline *timeline, size_t *at, struct units 
     bool ok = true;
     for (size_t i = first; i < *at && ok; i++)
         ok = add_stream(timeline, &lanes[i], i == first, &unit.body, err);
-    ok = ok && keep_unit(units, &unit, err);
+    ok = ok && keep_unit(units, &unit, timeline->options.recorded, err);
     if (!ok)
         text_release(&unit.body);
     return ok;
