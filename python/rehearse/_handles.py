@@ -130,13 +130,14 @@ class Table:
         return f"<rehearse.Table {self._prefix}: {', '.join(self.keys())}>"
 
 
-def _attribute(owner, handle, name, table=Table):
-    """The value of that name, or a table where names begin with it: also instead of a number, which is its length."""
+def _attribute(owner, handle, name, table=Table, is_map=False):
+    """The value of that name, or a table where names begin with it: also instead of a number, which is its length, and of a column where
+    a map is expected, which some rows do not have."""
     if name.startswith("__"):
         raise AttributeError(name)
     start = name + "."
     value = handle[name] if name in handle.names else None
-    if table and (value is None or type(value) is int) and any(other.startswith(start) for other in handle.names):
+    if table and (value is None or type(value) is int or is_map) and any(other.startswith(start) for other in handle.names):
         return table(handle, name)
     if name not in handle.names:
         raise AttributeError(f"this {type(owner).__name__} has no '{name}'")
@@ -461,7 +462,7 @@ def _property(key, value, name, is_list):
     table = _table_of(value, name, is_list)
     if "key" in value:
         return _TableProperty(table, lambda self: _hidden(*self._place(key), table), value["doc"])
-    return _TableProperty(table, lambda self: _attribute(self, *self._place(key), table), value["doc"])
+    return _TableProperty(table, lambda self: _attribute(self, *self._place(key), table, True), value["doc"])
 
 
 # For IPython, which asks no property for a value before it completes.
