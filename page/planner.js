@@ -58,19 +58,11 @@ function plural(count, one) {
 
 // A stacked bar: parts of `whole`, each {name, value, text, kind}. Its numbers are its alternative text.
 function stackedBar(parts, whole, what, limit) {
-    const said = parts.filter(part => part.value > 0).map(part => `${part.name} ${part.text}`).join(', ');
-    const bar = element('div', {class: 'stack', role: 'img', 'aria-label': `${what}: ${said}`});
-    for (const part of parts.filter(one => one.value > 0)) {
-        const piece = element('span', {class: `kind-${part.kind}`, title: `${part.name} ${part.text}`});
-        piece.style.width = `${Math.min(100, 100 * part.value / whole)}%`;
-        bar.append(piece);
-    }
-    if (limit > 0 && limit <= whole) {
-        const line = element('i', {class: 'limit'});
-        line.style.left = `${100 * limit / whole}%`;
-        bar.append(line);
-    }
-    return bar;
+    const there = parts.filter(part => part.value > 0), said = there.map(part => `${part.name} ${part.text}`);
+    return element('div', {class: 'stack', role: 'img', 'aria-label': `${what}: ${said.join(', ')}`},
+        ...there.map((part, i) => element('span', {class: `kind-${part.kind}`, title: said[i],
+            style: `width:${Math.min(100, 100 * part.value / whole)}%`})),
+        limit > 0 && limit <= whole ? element('i', {class: 'limit', style: `left:${100 * limit / whole}%`}) : '');
 }
 
 /* ---- what an answer says ---- */
@@ -180,7 +172,8 @@ class Explorer {
     build() {
         const group = (title, names, unseen) => element('fieldset', {}, element('legend', {class: unseen ? 'heard' : ''}, title),
             element('div', {class: 'fields'}, ...names.map(name => this.control(name))));
-        this.free = element('button', {type: 'button', class: 'small', onclick: () => this.freeAll()}, 'search all');
+        this.free = element('button', {type: 'button', class: 'small', 
+            onclick: () => this.choose({...fixesOf({}), schedule: '', fix: ''})}, 'search all');
         const answer = this.buildAnswer();
         const form = element('form', {class: 'controls', 'aria-label': 'Questions to the planner', onsubmit: event => event.preventDefault()},
             group('Job', EXPLORER_JOB), group('Split: searched where empty', EXPLORER_SPLIT), this.free,
@@ -264,9 +257,9 @@ class Explorer {
                 'aria-label': `${up ? 'more' : 'less'} ${EXPLORER_CALLED[control.name]}`, onclick: () => this.step(control, up === 1)}, sign));
         if (control.name !== 'model')
             return [];
-        const file = element('input', {type: 'file', accept: '.json', hidden: true, 'aria-label': 'a model\'s file',
-            onchange: () => file.files.length > 0 && this.takeFile(file.files[0])});
         const title = 'a config.json of Hugging Face; or drop one here';
+        const file = element('input', {type: 'file', accept: '.json', hidden: true, 'aria-label': title,
+            onchange: () => file.files.length > 0 && this.takeFile(file.files[0])});
         return [file, element('button', {type: 'button', class: 'small file', title, onclick: () => file.click()}, 'file\u2026')];
     }
 
@@ -306,13 +299,6 @@ class Explorer {
         this.suspects.clear();
         this.notes = [];
         this.kept = {};
-    }
-
-    freeAll() {
-        for (const name of EXPLORER_SPLIT)
-            this.put(name, '');
-        this.put('fix', '');
-        this.changed(this.controls.get('fix'));
     }
 
     /* ---- states: of the page, of the address, of files ---- */
@@ -361,10 +347,9 @@ class Explorer {
     }
 
     writeAddress() {
-        const parts = new URLSearchParams(), short = new Map(Object.entries(EXPLORER_KEYS).map(([key, name]) => [name, key]));
-        for (const name of this.controls.keys())
-            if (this.value(name) !== '')
-                parts.set(short.get(name) || name, this.value(name));
+        const short = new Map(Object.entries(EXPLORER_KEYS).map(([key, name]) => [name, key]));
+        const given = [...this.controls.keys()].filter(name => this.value(name) !== '');
+        const parts = new URLSearchParams(given.map(name => [short.get(name) || name, this.value(name)]));
         try {
             history.replaceState(null, '', `#${parts.toString().replace(/%2C/g, ',').replace(/%2F/g, '/')}`);
         } catch (error) {
@@ -392,14 +377,6 @@ class Explorer {
         } catch (error) {
             this.blame(model, `${file.name} is no model: ${error instanceof TypeError ? 'not UTF-8 text' : error.message}`);
         }
-    }
-
-    refuseFile(message) {
-        const {said, model, files} = this.trial;
-        Object.assign(this, {files, trial: null});
-        this.put('model', model);
-        this.writeAddress();
-        this.blame(this.controls.get('model'), `${said} is no model: ${message}`);
     }
 
     /* ---- questions ---- */
@@ -491,9 +468,7 @@ class Explorer {
         this.turn++;
         this.working('');
         await this.planner.stop();
-        this.running = null;
         this.root.classList.add('stale');
-        this.say([]);
         this.sign.textContent = 'stopped: what is shown answers an earlier question';
     }
 
@@ -522,17 +497,20 @@ class Explorer {
     }
 
     clearBlame() {
-        for (const control of this.controls.values())
-            if (!control.wrong.hidden) {
-                control.input.removeAttribute('aria-invalid');
-                control.wrong.hidden = true;
-            }
+        for (const {input, wrong} of this.controls.values()) {
+            input.removeAttribute('aria-invalid');
+            wrong.hidden = true;
+        }
     }
 
     fail(error) {
         const message = error.message || String(error), control = this.controlOf(message);
         if (this.trial && (message.startsWith(this.trial.name) || (control && control.name === 'model'))) {
-            this.refuseFile(message);
+            const {said, model, files} = this.trial;
+            Object.assign(this, {files, trial: null});
+            this.put('model', model);
+            this.writeAddress();
+            this.blame(this.controls.get('model'), `${said} is no model: ${message}`);
             return;
         }
         if (control && this.suspects.has(control.name)) { // the address is no reason to have no answer
@@ -587,6 +565,8 @@ class Explorer {
             const {drawing} = await this.planner.ask('simulate', {plan: 'plan.json', page: '/dev/null'}, {files, forms: ['drawing']});
             if (turn !== this.turn)
                 return;
+            if (!drawing)
+                throw new Error('an iteration of this plan has too many passes for a timeline');
             this.played.replaceChildren(figure);
             draw.timeline(figure, JSON.parse(drawing));
         } catch (error) {
@@ -618,9 +598,9 @@ class Explorer {
 
     // Beside the answer before, of the same tokens: whether a turned knob helps.
     change(time, plan) {
-        const work = [plan.model.name, plan.training.global_batch, plan.training.sequence].join(), before = this.before;
+        const work = [plan.model.name, plan.training.global_batch, plan.training.sequence].join(), before = this.before || {};
         this.before = {time, work};
-        const share = before && before.work === work ? time / before.time - 1 : 0;
+        const share = before.work === work ? time / before.time - 1 : 0;
         if (Math.abs(share) < 5e-4)
             return '';
         const [kind, than] = share < 0 ? ['good', 'less'] : ['bad', 'more'];
@@ -721,10 +701,11 @@ class Explorer {
             ...added.map(number), element('td', {class: 'bars'}, stackedBar(this.timeParts(split.parts), slowest, 'parts')));
     }
 
-    choose(fixes) {
-        for (const [name, value] of Object.entries(fixes))
-            this.put(name, String(value));
-        this.changed(this.controls.get('tp'));
+    // Sets several controls; undefined frees one.
+    choose(values) {
+        for (const [name, value] of Object.entries(values))
+            this.put(name, String(value ?? ''));
+        this.changed(this.controls.get('devices'));
     }
 
     /* ---- ranges of devices or batches ---- */
@@ -738,16 +719,12 @@ class Explorer {
         this.verdict.replaceChildren(element('p', {class: 'headline'}, this.heard.textContent), element('p', {class: 'arrangement'}, question));
         const cell = (text, i, all) => element('td', {class: /^[\d.]/.test(text) ? 'n' : '', colspan: i === all.length - 1 && i < titles.length - 1 &&
             titles.length - i}, i === 1 ? element('button', {type: 'button', title: 'look at this plan'}, text) : text);
-        const rows = points.map((point, i) => element('tr', {onclick: () => this.choosePoint(point)}, ...(lines[i] || []).map(cell)));
+        const choice = point => ({devices: point.devices, 'global-batch': point.global_batch});
+        const rows = points.map((point, i) => element('tr', {onclick: () => this.choose(choice(point))}, ...(lines[i] || []).map(cell)));
         this.splits.parentNode.hidden = false;
         this.splits.replaceChildren(this.tableOf(`Choose a row to look at that plan.${more}`, titles, rows));
     }
 
-    choosePoint(point) {
-        this.put('devices', String(point.devices));
-        this.put('global-batch', String(point.global_batch));
-        this.changed(this.controls.get('devices'));
-    }
 }
 
 draw.planner = (figure, state) => new Explorer(figure, state).begin();
