@@ -235,8 +235,6 @@ static bool save_page(const struct api_command *command, const char *own, const 
 static rh_handle *complete(const struct api_command *command, const char *own, const struct api_call *call,
                            rh_handle *made, struct error *err)
 {
-    if (!made)
-        return NULL;
     keep_question(command, own, call->given, call->how.line, made);
     if (made->failed ? error_memory(err) : save_page(command, own, call->given, made, err))
         return made;
@@ -261,7 +259,10 @@ static rh_handle *run_request(const struct api_command *command, const void *req
                             .warning = how.how.warning ? tell_warning : NULL,
                             .user = &callbacks};
     struct caller *before = caller_set(&caller);
-    rh_handle *made = complete(command, own, &how, make_report(command, own, &how, err), err);
+    rh_handle *made = make_report(command, own, &how, err);
+    /* there is no page of an answer that is none */
+    if (made && !atomic_load(&caller.starved) && (made->stands || !api_stopped(&how, err)))
+        made = complete(command, own, &how, made, err);
     caller_set(before);
     bool starved = atomic_load(&caller.starved);
     if (command->ends_in_order && !made && api_stopped(&how, &stopped))

@@ -1,4 +1,5 @@
 #include "elastic/rate.h"
+#include "core/caller.h"
 
 #include "core/hash.h"
 #include "core/vector.h"
@@ -95,5 +96,8 @@ double elastic_rate_nodes(void *rate, int nodes)
         left -= live[k];
         all -= kit->kinds[k].nodes.count;
     }
-    return elastic_rate_seconds(rate, live, &seconds, &error) && isfinite(seconds) ? seconds : 0;
+    bool known = elastic_rate_seconds(rate, live, &seconds, &error);
+    if (!known && error_is_memory(&error))
+        caller_starve();
+    return known && isfinite(seconds) ? seconds : 0;
 }
