@@ -309,6 +309,7 @@ static const struct {
 } unmoved[] = {
     {NULL, "output", "writes a file"},
     {NULL, "figure", "draws a file"},
+    {NULL, "page", "writes a file"},
     {NULL, "write-schedule", "writes a file"},
     {NULL, "tasks", "writes a file"},
     {NULL, "trace", "writes a file"},
