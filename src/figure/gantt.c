@@ -233,8 +233,7 @@ static void draw_bars(struct gantt *gantt, const struct figure_box *box, bool nu
         char label[32];
         snprintf(label, sizeof label, "device %d", device_of(gantt, row));
         text_add(script, row > 0 ? ", " : "");
-        gnuplot_add_tic(
-            script, gantt->options.row_names ? gantt->options.row_names[device_of(gantt, row)] : label, row);
+        gnuplot_add_tic(script, label, row);
     }
     text_add(script, ")\n");
     if (legend)
@@ -257,8 +256,7 @@ static void draw_bars(struct gantt *gantt, const struct figure_box *box, bool nu
         if (gantt->used[kind]) {
             text_format(script, ", NaN with boxes fillstyle solid noborder linecolor rgb '%s' title ",
                         figure_colour(gantt_looks[kind].colour));
-            const char *own = gantt->options.kind_names ? gantt->options.kind_names[kind] : NULL;
-            gnuplot_add_string(script, own ? own : gantt_looks[kind].title);
+            gnuplot_add_string(script, gantt_looks[kind].title);
         }
     text_add(script, "\n");
     script->failed |= labels.failed;
@@ -394,10 +392,7 @@ bool gantt_draw_all(struct gantt *const *gantts, int count, const char *path, st
     if (count == 0)
         return error_set(err, ERROR_INFEASIBLE, "'%s': nothing to draw", path);
     const struct figure_style *style = gantts[0]->options.style;
-    double line = figure_line_height(style), most = ALL_ROW;
-    if (gantts[0]->options.row_names != NULL) /* no numbers in a row: room for each of them */
-        most = fmax(ALL_ROW, 1.1 * line);
-    double row = fmin(most, ALL_HEIGHT / gantts[0]->rows);
+    double line = figure_line_height(style), row = fmin(ALL_ROW, ALL_HEIGHT / gantts[0]->rows);
     double height = align(gantts, count, row) + count * 1.4 * line + 3.2 * line;
     struct figure_page page;
     if (!figure_page_begin(&page, path, style, (int)ceil(height), err))

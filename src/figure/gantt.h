@@ -31,11 +31,9 @@ struct gantt_options {
     const char *title;       /* lives as long as the picture */
     const char *panel_title; /* of one of several runs; NULL: none */
     int devices;
-    int depth;                     /* stages of a chunk: stage / depth is the chunk */
-    const char *memory_title;      /* "activations, micro-batches" */
-    enum figure_unit memory_unit;  /* FIGURE_BYTES or FIGURE_COUNT */
-    const char *const *row_names;  /* of devices, while it is drawn; NULL: "device 0", … */
-    const char *const *kind_names; /* titles of the legend for kinds that do not have their own; NULL: none */
+    int depth;                    /* stages of a chunk: stage / depth is the chunk */
+    const char *memory_title;     /* "activations, micro-batches" */
+    enum figure_unit memory_unit; /* FIGURE_BYTES or FIGURE_COUNT */
 };
 
 struct gantt;

@@ -310,11 +310,9 @@ const struct option_spec api_simulate_options[] = {
            .repeats = true, .argument = "PATTERN=FACTOR",
            .help = "kernels whose name matches the pattern (as a shell's) take FACTOR times as long: "
                    "nccl*=0.5; host=0.5: so does the host's work between and in its calls"),
-    OPTION(
-        rh_simulate_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
-        .help =
-            "also draw the timeline and the memory, the timelines of several schedules, or the streams of a "
-            "recorded trace; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION(rh_simulate_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
+           .help = "also draw the timeline and the memory, or the timelines of several schedules; the ending "
+                   "is .svg, .png or .pdf (needs gnuplot)"),
     OPTION(rh_simulate_request, style, OPTION_WORD, "style", .needs = "figure", .topic = "output",
            .words = figure_style_names, .argument = "STYLE", .initial = "screen",
            .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
@@ -488,7 +486,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
 /* A recorded run has an order and times of its own. */
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
-    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style", "page"};
+    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "page"};
     if (given->asked.plan || given->asked.from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->asked.plan ? given->asked.plan : "from");
