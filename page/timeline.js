@@ -350,8 +350,8 @@ class Timeline {
         const {times, amounts} = lane.steps, {unit, title} = this.data.memory;
         lane.peak = lane.peak || amounts.reduce((peak, amount) => Math.max(peak, amount), 0);
         const most = Math.max(lane.peak, lane.limit || 0) * 1.06 || 1, yOf = amount => top + height - amount / most * height;
-        this.text(`${title}, ${lane.name}: at most ${quantity(lane.peak, unit)}` + (lane.limit ? ` of ${quantity(lane.limit, unit)}` : ''),
-            this.gutter, top - 9, colours.soft);
+        const said = `${title}, ${lane.name}: at most ${quantity(lane.peak, unit)}` + (lane.limit ? ` of ${quantity(lane.limit, unit)}` : '');
+        this.text(said, Math.max(4, Math.min(this.gutter, right - this.textWidth(said))), top - 9, colours.soft);
         const factor = (unitTables[unit] || [['', 1]]).find(row => most >= row[1] || row[1] === 1)[1];
         for (const mark of ticks(0, most / factor, 3).map(number => number * factor)) {
             this.box(colours.line, this.gutter, yOf(mark), this.span, 1);
