@@ -102,7 +102,7 @@ static const struct work {
      "simulate",
      {"stages=256", "microbatches=2048", "schedule=1f1b", "figure=FOLDER/schedule.svg"}},
     {"a trace of 150,000 kernels", "simulate", {"replay=FOLDER/kernels.json"}},
-    {"its picture", "simulate", {"replay=FOLDER/kernels.json", "figure=FOLDER/kernels.svg"}},
+    {"its page", "simulate", {"replay=FOLDER/kernels.json", "page=FOLDER/kernels.html"}},
     {"a plan in 18 clusters",
      "sweep",
      {"plan=FOLDER/plan.json", "global-batch=256..8192", "link=across=0.5,1,2"}},
