@@ -151,35 +151,13 @@ static void add_checks(const struct doc_node *root, struct text *out)
     report_table(out, "Checks", columns, report_list(root, "checks"), "checks", add_check_cell);
 }
 
-/* The values of the workload that the run changed. */
-static void add_overrides(const struct doc_node *root, struct text *out)
-{
-    const struct doc_node *overrides = report_list(root, "overrides");
-    if (!overrides)
-        return;
-    text_add(out, "<p>Set: ");
-    for (const struct doc_node *set = overrides->first_child; set; set = set->next) {
-        text_add(out, set == overrides->first_child ? "<code>" : ", <code>");
-        html_text(out, set->type == DOC_STRING ? set->text : "?");
-        text_add(out, "</code>");
-    }
-    text_add(out, ".</p>\n");
-}
-
-/* Machine, storage and state of the page cache, as the result says. */
-static void add_circumstances(const struct doc_node *root, struct text *out)
+/* Whether the page cache had the data, which says what was measured. */
+static void add_cached(const struct doc_node *root, struct text *out)
 {
     const struct doc_node *storage = report_find(root, "storage");
-    const char *method = report_string(storage, "method"), *path = report_string(storage, "path");
-    const char *system = report_string(storage, "file_system"), *device = report_string(storage, "device");
-    const char *start = report_string(root, "start"), *version = report_string(root, "version");
     double data = report_number(storage, "data_set"), looked_at = report_number(storage, "looked_at"),
            cached = report_number(storage, "resident_before") / (isfinite(looked_at) ? looked_at : data);
     char size[48];
-    html_element(out, "p", NULL, "%s%s from %s%s%s%s%s; begun %s, rehearse %s.", method ? method : "read",
-                 report_flag(storage, "direct") ? ", direct," : "", path ? path : "?", system ? ", " : "",
-                 system ? system : "", device ? " on " : "", device ? device : "", start ? start : "?",
-                 version ? version : "?");
     if (isfinite(cached))
         html_element(out, "p", NULL, "%s of data, of which %.3g %% lay in the page cache before the run.",
                      unit_format(size, sizeof size, data, UNIT_BYTES, 3), 100 * cached);
@@ -187,20 +165,11 @@ static void add_circumstances(const struct doc_node *root, struct text *out)
 
 bool report_feed(struct report_part *part, struct error *err)
 {
-    const struct doc_node *root = part->doc->root, *training = report_find(root, "training");
-    const char *workload = report_string(root, "workload");
+    const struct doc_node *root = part->doc->root;
     struct text *out = &part->out;
-    double au = report_number(training, "au"), accelerators = report_number(root, "accelerators");
     (void)err;
-    text_format(&part->says, "%.80s", workload ? workload : "workload");
-    if (isfinite(au))
-        text_format(&part->says, ": AU %.1f %%", 100 * au);
-    text_add(&part->says, report_flag(root, "passed") ? ", all checks passed" : ", checks failed");
-    html_element(out, "p", NULL, "%s, %g accelerator%s.", workload ? workload : "workload", accelerators,
-                 accelerators == 1 ? "" : "s");
-    add_circumstances(root, out);
-    add_overrides(root, out);
-    add_phase(training, "Training", out);
+    add_cached(root, out);
+    add_phase(report_find(root, "training"), "Training", out);
     add_phase(report_find(root, "evaluation"), "Evaluation", out);
     add_checkpoints(root, out);
     add_checks(root, out);

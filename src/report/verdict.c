@@ -16,13 +16,13 @@ struct teller {
     bool shell; /* the sentence is a line of a shell: a value is one word, whatever is in it */
 };
 
-/* "64 × h100-sxm and 8 × a100-40gb": types of devices by name. */
+/* "64 × h100-sxm and 8 × a100-40gb": types of devices by name; or texts. */
 static void add_list(const struct doc_node *list, struct text *out)
 {
     char grouped[48];
     for (const struct doc_node *item = list->first_child; item; item = item->next) {
         double devices = report_number(item, "nodes") * report_number(item, "per_node");
-        const char *name = report_string(item, "name");
+        const char *name = item->type == DOC_STRING ? item->text : report_string(item, "name");
         text_add(out, item == list->first_child ? "" : item->next ? ", " : " and ");
         if (devices > 0)
             text_format(out, "%s \u00d7 ", html_grouped(grouped, devices));
@@ -156,6 +156,8 @@ bool report_tell(struct report_part *part, struct error *err)
     const struct doc_node *root = part->doc->root, *map = root->type == DOC_LIST ? root->first_child : root;
     const char *format = report_string(map, "format"), *list = NULL;
     struct doc verdicts;
+    if (!format)
+        format = report_string(map, "schema");
     if (part->says.length > 0)
         return true;
     if (!doc_parse(&verdicts, DOC_JSON, "page/verdicts.yaml", page_verdicts, page_verdicts_size, err))
