@@ -80,7 +80,6 @@ class Answers(unittest.TestCase):
             "WorkloadList": rehearse.feed(list=True),
             "Workload": rehearse.feed("unet3d_h100", show=True),
             "Goodput": rehearse.elastic(plan, rate="rsc-1", seeds=1),
-            "ScheduleValidation": rehearse.validate(schedules=True),
             "Validation": rehearse.validate(rank=True),
             "Price": rehearse.price(os.path.join(ROOT, "examples", "train.sh"), device="h100"),
             "CostExplanation": rehearse.cost(os.path.join(ROOT, "examples", "gpt-block.mlir"), devices="h100", explain=True),
