@@ -304,7 +304,7 @@ static void add_packed(struct text *out, const char *key, const struct text *byt
     uLongf length = compressBound(bytes->length);
     unsigned char *packed = malloc(length);
     const char *data = bytes->data ? bytes->data : "";
-    if (packed && compress2(packed, &length, (const Bytef *)data, bytes->length, 9) == Z_OK)
+    if (packed && compress2(packed, &length, (const Bytef *)data, bytes->length, 6) == Z_OK)
         html_base64(out, packed, length);
     else
         out->failed = true;
