@@ -258,7 +258,7 @@ bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char
         size_t i = 0;
         while (i < count && (*node->key != *keys[i] || strcmp(node->key, keys[i]) != 0))
             i++;
-        if (i < count)
+        if (i < count || strcmp(node->key, "$schema") == 0) /* what editors read */
             continue;
         struct text_hint hint;
         return doc_error(doc, node, err, "unknown key%s%s", *node->key ? "" : " ''",

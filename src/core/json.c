@@ -103,7 +103,21 @@ void json_open_flat(struct json *json, const char *key, char bracket)
 void json_open_document(struct json *json, const char *format)
 {
     json_open(json, NULL, '{');
+    json_document(json, format);
+}
+
+/* The address is no value of an answer: the listener is not told. */
+void json_document(struct json *json, const char *format)
+{
+    char address[128];
+    const char *name = format + strcspn(format, "-") + 1; /* "plan/2" of "rehearse-plan/2" */
+    snprintf(address, sizeof address, JSON_SCHEMAS "%s.json", name);
+    char *slash = strchr(address + strlen(JSON_SCHEMAS), '/');
+    if (slash)
+        *slash = '-';
     json_string(json, "format", format);
+    begin_item(json, "$schema");
+    write_string(json->out, address);
 }
 
 void json_close(struct json *json)

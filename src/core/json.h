@@ -62,8 +62,11 @@ struct json {
 void json_open(struct json *json, const char *key, char bracket);
 void json_open_flat(struct json *json, const char *key, char bracket);
 
-/* Opens a map whose first key is `format`: a whole file, or an item of a list (see docs/schema/). */
+/* Opens a map whose first keys are `format` and `$schema`: a whole file, or an item of a list. The second writes them into
+ * a map that is open. A schema's address is its name, which editors look up; no host has it (see docs/schema/). */
+#define JSON_SCHEMAS "https://rehearse.invalid/schema/"
 void json_open_document(struct json *json, const char *format);
+void json_document(struct json *json, const char *format);
 
 void json_close(struct json *json);                                      /* the outermost adds a newline */
 void json_string(struct json *json, const char *key, const char *value); /* NULL is null */

@@ -172,7 +172,7 @@ static void write_rates(const struct plan *plan, struct json *json)
 void plan_write_json(const struct plan *plan, struct json *json, const char *key)
 {
     json_open(json, key, '{');
-    json_string(json, "format", PLAN_FORMAT);
+    json_document(json, PLAN_FORMAT);
     write_map(json, "made_by", &plan_map_made_by, plan);
     write_fields(json, &plan_map_head, plan);
     json_number(json, "gap", plan_gap(plan));

@@ -287,6 +287,12 @@ void report_rows(struct text *out, const char *caption, const struct doc_node *l
 
 /* ---- maps ---- */
 
+/* Returns whether a key says what the document is. */
+static bool is_head(const char *key)
+{
+    return strcmp(key, "format") == 0 || strcmp(key, "schema") == 0 || strcmp(key, "$schema") == 0;
+}
+
 static void add_facts(const struct doc_node *map, struct text *out)
 {
     bool any = false;
@@ -294,7 +300,7 @@ static void add_facts(const struct doc_node *map, struct text *out)
         char name[64];
         struct text value = {0};
         bool list = node->type == DOC_LIST && (!node->first_child || node->first_child->type != DOC_MAP);
-        if ((!is_scalar(node) && !list) || strcmp(node->key, "format") == 0)
+        if ((!is_scalar(node) && !list) || is_head(node->key))
             continue;
         if (!any)
             html_facts(out);

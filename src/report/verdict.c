@@ -147,7 +147,7 @@ static void say_first(const struct doc_node *map, struct text *asked)
     int count = 0;
     for (const struct doc_node *node = map->first_child; node && count < 2; node = node->next)
         if (node->type == DOC_STRING && node->key && strcmp(node->key, "format") != 0 &&
-            strcmp(node->key, "schema") != 0)
+            strcmp(node->key, "schema") != 0 && strcmp(node->key, "$schema") != 0)
             text_format(asked, "%s%s %.80s", count++ ? ", " : "", node->key, node->text);
 }
 

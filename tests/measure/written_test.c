@@ -166,6 +166,7 @@ static void the_document_of_layers(void **state)
     measured_write_json(&made.measured, &json);
     assert_string_equal(out.data, "{\n"
                                   "  \"format\": \"rehearse-layer-times/1\",\n"
+                                  "  \"$schema\": \"https://rehearse.invalid/schema/layer-times-1.json\",\n"
                                   "  \"host\": \"host-1\",\n"
                                   "  \"processor\": \"a processor\",\n"
                                   "  \"system\": \"Linux\",\n"
@@ -391,6 +392,7 @@ static void the_document_of_links(void **state)
         out.data,
         "{\n"
         "  \"format\": \"rehearse-link-times/1\",\n"
+        "  \"$schema\": \"https://rehearse.invalid/schema/link-times-1.json\",\n"
         "  \"source\": \"a test\",\n"
         "  \"carrier\": \"mpi\",\n"
         "  \"device\": \"gpu-1\",\n"

@@ -13,6 +13,7 @@
 static const char example[] =
     "{\n"
     "  \"format\": \"rehearse-profile/1\",\n"
+    "  \"$schema\": \"https://rehearse.invalid/schema/profile-1.json\",\n"
     "  \"model\": \"tiny\",\n"
     "  \"source\": \"by hand\",\n"
     "  \"microbatch_size\": 2,\n"

@@ -38,7 +38,7 @@ def complaints_about(handle):
     answer = next((one for one in _handles.answers().values() if name == one["class"] + "List" * one["lists"] * isinstance(document, list)), None)
     if not answer:
         return [f"{handle.kind}: no class"] if isinstance(merged(document), dict) and "format" in merged(document) else []
-    values = {key: value for key, value in merged(document).items() if key != "format"}
+    values = {key: value for key, value in merged(document).items() if key not in ("format", "$schema")}
     known = [re.escape(one).replace(r"\*", "[^.]+") for one in _names(answer)]
     others = [one for one in handle.names if not re.fullmatch(rf"({'|'.join(known)})(\.ends)?", one)]
     return [f"{name}: {one}: no description" for one in others] + list(_complaints(handle, answer, values, name, isinstance(document, list)))
@@ -56,6 +56,8 @@ def _names(value, name=""):
 def _complaints(owner, value, document, place, is_list):
     base = _handles.Table if isinstance(owner, Table) else _handles.Handle
     for key, inner in document.items():
+        if key == "$schema":
+            continue
         at = f"{place}.{key}"
         known = value["of"].get(key, value["of"].get("*"))
         if not known:

@@ -365,6 +365,7 @@ static void a_document_has_every_number(void **state)
     assert_string_equal(
         out.data, "{\n"
                   "  \"format\": \"rehearse-run/1\",\n"
+                  "  \"$schema\": \"https://rehearse.invalid/schema/run-1.json\",\n"
                   "  \"model\": \"m-1\",\n"
                   "  \"schedule\": \"gpipe\",\n"
                   "  \"computed\": \"a library\",\n"

@@ -289,6 +289,12 @@ static bool is_format(const struct doc_node *node)
     return node->type == DOC_STRING && strcmp(node->text, WORKLOAD_FORMAT) == 0;
 }
 
+/* Returns true if this key says what the file is: `format`, or `$schema` for editors. */
+static bool is_head(const char *path, const struct doc_node *node)
+{
+    return strcmp(path, "$schema") == 0 || (strcmp(path, "format") == 0 && is_format(node));
+}
+
 static bool apply_map(struct tree_reader *reader, const struct doc_node *map, const char *section,
                       struct error *err);
 
@@ -298,7 +304,7 @@ static bool apply_node(struct tree_reader *reader, const struct doc_node *node, 
     const struct workload_key *key = workload_key_find(path);
     if (key)
         return apply_value(reader, key, node, err);
-    if (strcmp(path, "format") == 0 && is_format(node))
+    if (is_head(path, node))
         return true;
     if (!is_section(path))
         return unknown_key(reader, node, path, nearest_key(path), err);
@@ -339,7 +345,7 @@ static bool workload_apply(struct workload *workload, const struct doc *doc, con
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         char nearest[LONGEST_PATH];
         snprintf(nearest, sizeof nearest, "workload.%s", node->key);
-        if (node != inner && !(strcmp(node->key, "format") == 0 && is_format(node)) &&
+        if (node != inner && !is_head(node->key, node) &&
             !unknown_key(&reader, node, node->key, is_section(node->key) ? nearest : NULL, err))
             return false;
     }
