@@ -395,6 +395,7 @@ struct rh_play_request {
     double timeout, silence, connect; /* seconds; `connect` must be 0 */
     bool pin, priority, survive;
     bool own_process; /* under mpirun a rank beside the first ends this process where the run fails */
+    const char *prometheus; /* a file of metrics, written as it begins and at the end */
 };
 RH_API rh_report *rh_play(const struct rh_play_request *request, const struct rh_call *call,
                           struct rh_error *error);
@@ -451,6 +452,7 @@ struct rh_feed_request {
     bool keep_steps; /* steps.load_ns, … as lists */
     struct rh_list
         vary; /* "accelerators=1,2,4", "batch=1,2": a grid, whose answer has a value for each point */
+    const char *prometheus; /* a file of metrics, written while it runs and at the end */
 };
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);

@@ -446,6 +446,7 @@ static const struct {
     FIELD(rh_feed_request, show, 187, 1),
     FIELD(rh_feed_request, keep_steps, 188, 1),
     FIELD(rh_feed_request, vary, 192, 16),
+    FIELD(rh_feed_request, prometheus, 208, 8),
 #include "abi_measured.h"
 };
 

@@ -1,5 +1,6 @@
 /* rh_feed: the real storage is loaded with emulated accelerators. */
 #include "api/data/feed.h"
+#include "api/data/feed_metrics.h"
 #include "api/data/feed_report.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
@@ -99,6 +100,9 @@ const struct option_spec api_feed_options[] = {
     OPTION(rh_feed_request, time_out, OPTION_QUANTITY, "time-out", .dimension = DIMENSION_WAIT,
            .unit = UNIT_TIME, .argument = "TIME", .min = 1, .max = 1e6,
            .help = "maximum time that a process waits for others; by default 10 min"),
+    OPTION(rh_feed_request, prometheus, OPTION_FILE, "prometheus", .argument = "FILE",
+           .help = "write metrics for the textfile collector of Prometheus' node exporter to FILE, such as\n"
+                   "feed.prom: every 5 s while it runs, and at the end"),
     OPTION_WORKLOAD_SET(rh_feed_request),
     OPTION_WORKLOAD_STRICT(rh_feed_request),
     OPTION(rh_feed_request, list, OPTION_FLAG, "list", .help = "print the built-in workloads"),
@@ -142,14 +146,16 @@ static bool show_workload(const struct feed_job *job, struct error *err)
 
 static void show(void *context, const struct watch_view *seen)
 {
-    struct progress *progress = context;
+    struct feed_job *job = context;
     const struct watch_view view = *seen;
+    struct error ignored; /* the end says whether the file can be written */
     struct unit_texts texts = {0};
     char slow[64] = "";
     if (view.laggard_count > 0)
         snprintf(slow, sizeof slow, "; rank %d waits %.0f %%", view.laggards[0].rank,
                  100.0 * view.laggards[0].wait);
-    progress_show(progress,
+    feed_metrics_show(job, seen, &ignored);
+    progress_show(&job->progress,
                   "%s %d of %d, step %" PRId64 " of %" PRId64
                   ": AU %.1f %%, %s, %d batches queued, %d ready%s%s",
                   view.phase == METRICS_EVAL ? "evaluation of epoch" : "epoch", view.epoch, view.epochs,
@@ -315,7 +321,6 @@ static bool feed_workload(struct feed_job *job, struct error *err)
 {
     const struct rh_feed_request *asked = &job->asked;
     const char *folder = asked->results ? asked->results : job->workload.output.folder;
-    struct progress progress;
     bool drops_caches = strcmp(asked->drop_caches, drops[RUN_DROP_NOTHING]) != 0;
     if (asked->warm && job->call->given[FEED_DROP] && drops_caches)
         return error_set(err, ERROR_USAGE, "--warm and --drop-caches exclude each other");
@@ -324,8 +329,11 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
     struct session_options options = options_of(job, folder);
-    progress_start(&progress, "feeding");
-    job->watch = (struct watch){.show = show, .context = &progress};
+    bool begins = comm_rank(job->comm) > 0 || feed_metrics_show(job, NULL, err);
+    if (!comm_agree(job->comm, begins, "the file of --prometheus", err))
+        return false;
+    progress_start(&job->progress, "feeding");
+    job->watch = (struct watch){.show = show, .context = job};
     options.run.step.watch = comm_rank(job->comm) == 0 ? &job->watch : NULL;
     bool done = session_open(&job->session, &options, err);
     if (done) {
@@ -335,8 +343,8 @@ static bool feed_workload(struct feed_job *job, struct error *err)
         if (!job->abandoned)
             session_close(&job->session);
     }
-    progress_end(&progress);
-    return done;
+    progress_end(&job->progress);
+    return feed_metrics_end(job, done, err);
 }
 
 /* ---- what is asked ---- */

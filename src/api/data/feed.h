@@ -26,6 +26,8 @@ struct feed_job {
     struct workload_overrides overrides;
     struct session session;
     struct watch watch;
+    struct progress progress;
+    double metrics_shown; /* clock_now */
 };
 
 /* The rows of its table that are looked at by number. */

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/fields.h"
 #include "core/file_output.h"
+#include "core/prometheus.h"
 #include "figure/style.h"
 
 #include <errno.h>
@@ -84,13 +85,15 @@ static void drop(void *result)
 }
 
 /* The report of rank 0; those of others are empty. */
-static bool deliver(const struct run_result *result, struct api_report *report, struct error *err)
+static bool deliver(const struct rh_play_request *given, const struct run_result *result,
+                    struct api_report *report, struct error *err)
 {
     struct json *json = &report->json;
     run_write_json(result, json);
     run_print(result, &report->text);
     api_judge(&report->base, true, NULL);
-    return (!report->text.failed && !report->json_text.failed) || error_memory(err);
+    return ((!report->text.failed && !report->json_text.failed) || error_memory(err)) &&
+           play_metrics(given, &report->json_text, err);
 }
 
 /* ---- ranks ---- */
@@ -202,11 +205,12 @@ bool play_is_rank(void)
 /* Options that would count for nothing, in a drill or without one. */
 static bool check_drill(const struct rh_play_request *given, const struct api_call *call, struct error *err)
 {
-    static const char *const of_plans[] = {
-        "ranks", "devices-per-rank", "schedule",  "chunks",    "link",      "compute",
-        "model", "sequence",         "type",      "software",  "pin",       "jitter",
-        "data",  "storage",          "tasks",     "trace",     "chakra",    "figure",
-        "style", "simulated",        "copy-rate", "save-rate", "save-waits"};
+    static const char *const of_plans[] = {"ranks",     "devices-per-rank", "schedule",   "chunks",
+                                           "link",      "compute",          "model",      "sequence",
+                                           "type",      "software",         "pin",        "jitter",
+                                           "data",      "storage",          "tasks",      "trace",
+                                           "chakra",    "figure",           "prometheus", "style",
+                                           "simulated", "copy-rate",        "save-rate",  "save-waits"};
     static const char *const of_fates[] = {"kill", "cut", "return", "failures", "survive"};
     bool drill = play_asks_drills(given);
     for (size_t i = 0; drill && i < sizeof of_plans / sizeof *of_plans; i++)
@@ -240,11 +244,15 @@ static bool play_plan(const struct rh_play_request *given, const struct api_call
     if (play_asks_drills(given))
         return play_drills(given, call, report, err);
     struct run_result *result = api_report_keep(report, sizeof *result, drop, err);
-    return result &&
-           (comm_launched() > 1 ? play_by_mpi(given, result, &says, err)
-            : given->ranks > 1  ? play_launched(given, call, result, err)
-                                : play_alone(given, result, err)) &&
-           (!says || deliver(result, report, err));
+    bool alone = comm_launched() <= 1, begun = result && (!alone || play_metrics(given, NULL, err));
+    bool done = begun &&
+                (!alone             ? play_by_mpi(given, result, &says, err)
+                 : given->ranks > 1 ? play_launched(given, call, result, err)
+                                    : play_alone(given, result, err)) &&
+                (!says || deliver(given, result, report, err));
+    if (alone && begun && !done)
+        prometheus_remove(given->prometheus);
+    return done;
 }
 
 static bool play(const void *request, const struct api_call *call, struct api_report *report,
@@ -347,6 +355,10 @@ const struct option_spec api_play_options[] = {
            .help = "also write the simulated tasks, in the formats of --trace"),
     OPTION(rh_play_request, chakra, OPTION_FILE, "chakra", .topic = "output", .argument = "PREFIX",
            .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et"),
+    OPTION(rh_play_request, prometheus, OPTION_FILE, "prometheus", .topic = "output", .argument = "FILE",
+           .help =
+               "also write metrics for the textfile collector of Prometheus' node exporter to FILE, such as\n"
+               "run.prom: as it begins, and at the end"),
     OPTION(rh_play_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
            .help = "also draw the timeline and the memory; the ending is .svg, .png or .pdf (needs gnuplot)"),
     OPTION(rh_play_request, style, OPTION_WORD, "style", .needs = "figure", .topic = "output",

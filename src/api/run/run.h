@@ -47,4 +47,7 @@ void play_leave_behind(const struct rh_play_request *given, int rank, const stru
 /* play.c: returns whether this process is a rank that rh_play has started: it ends on request and prints nothing. */
 bool play_is_rank(void);
 
+/* Writes the file of --prometheus, if one is asked for. NULL: it begins, and has no document yet. */
+bool play_metrics(const struct rh_play_request *given, const struct text *document, struct error *err);
+
 #endif

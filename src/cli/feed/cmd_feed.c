@@ -1,6 +1,7 @@
 #include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 #define FEED_CSV OPTION(command_line, csv, OPTION_FLAG, "csv", .help = "with --vary: print the table as CSV")
 
@@ -34,7 +35,7 @@ static bool run_feed(void *context, struct error *err)
     bool grid = asked->vary.count > 0;
     if (line->csv && !grid)
         return error_set(err, ERROR_USAGE, "--csv is for the table of --vary");
-    rh_report *report = answer_ask(context, err);
+    rh_report *report = output_check(asked->prometheus, err) ? answer_ask(context, err) : NULL;
     bool done =
         report && answer_write(report, line, err) && (grid ? all_passed(report, err) : passed(report, err));
     rh_free(report);

@@ -23,7 +23,8 @@ static bool run_ranks(void *context, struct error *err)
     struct rh_play_request *asked = context;
     struct rh_error error;
     asked->own_process = true;
-    if (!play_is_rank() && (!output_check(line->output, err) || !answer_stoppable(line, err)))
+    if (!play_is_rank() && (!output_check(line->output, err) || !output_check(asked->prometheus, err) ||
+                            !answer_stoppable(line, err)))
         return false;
     rh_report *report = answer_ask_for(line, &error);
     if (!report && error.code == RH_STOPPED)
