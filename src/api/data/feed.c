@@ -1,6 +1,5 @@
 /* rh_feed: the real storage is loaded with emulated accelerators. */
 #include "api/data/feed.h"
-#include "api/data/feed_metrics.h"
 #include "api/data/feed_report.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
@@ -154,7 +153,7 @@ static void show(void *context, const struct watch_view *seen)
     if (view.laggard_count > 0)
         snprintf(slow, sizeof slow, "; rank %d waits %.0f %%", view.laggards[0].rank,
                  100.0 * view.laggards[0].wait);
-    feed_metrics_show(job, seen, &ignored);
+    feed_metrics_show(&job->metrics, seen, &ignored);
     progress_show(&job->progress,
                   "%s %d of %d, step %" PRId64 " of %" PRId64
                   ": AU %.1f %%, %s, %d batches queued, %d ready%s%s",
@@ -329,7 +328,10 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))
         return false;
     struct session_options options = options_of(job, folder);
-    bool begins = comm_rank(job->comm) > 0 || feed_metrics_show(job, NULL, err);
+    job->metrics = (struct feed_metrics){.path = comm_rank(job->comm) == 0 ? asked->prometheus : NULL,
+                                         .workload = job->workload.name,
+                                         .accelerators = asked->accelerators * comm_size(job->comm)};
+    bool begins = feed_metrics_show(&job->metrics, NULL, err);
     if (!comm_agree(job->comm, begins, "the file of --prometheus", err))
         return false;
     progress_start(&job->progress, "feeding");
@@ -344,7 +346,7 @@ static bool feed_workload(struct feed_job *job, struct error *err)
             session_close(&job->session);
     }
     progress_end(&job->progress);
-    return feed_metrics_end(job, done, err);
+    return feed_metrics_end(&job->metrics, done, &job->report->json_text, err);
 }
 
 /* ---- what is asked ---- */

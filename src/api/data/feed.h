@@ -3,6 +3,7 @@
 #define REHEARSE_API_DATA_FEED_H
 
 #include "api/command.h"
+#include "api/data/feed_metrics.h"
 #include "api/data/workload.h"
 #include "core/progress.h"
 #include "feed/demand.h"
@@ -27,7 +28,7 @@ struct feed_job {
     struct session session;
     struct watch watch;
     struct progress progress;
-    double metrics_shown; /* clock_now */
+    struct feed_metrics metrics;
 };
 
 /* The rows of its table that are looked at by number. */

@@ -2,8 +2,8 @@
  * runs. */
 #include "api/data/feed_metrics.h"
 #include "core/clock.h"
+#include "core/doc/prometheus.h"
 #include "core/fields.h"
-#include "core/prometheus.h"
 
 #define EVERY 5.0 /* seconds; a node exporter is asked every 15 to 60 */
 
@@ -26,7 +26,7 @@
     }
 
 /* clang-format off */
-static const struct prometheus_metric metrics[] = {
+static const struct prometheus_metric table[] = {
     {"passed", "passed", "1: each check passed, and the utilisation met its target.", NULL},
     {"accelerators", "accelerators", "Accelerators of all processes.", NULL},
     {"training.au", "training_au_ratio", "Utilisation of the accelerators, 0 to 1.", NULL},
@@ -79,37 +79,37 @@ static const struct field live_fields[] = {
     SEEN(saving, FIELD_FLAG),
 };
 
-static bool write_metrics(const struct feed_job *job, bool running, const struct text *document,
+static bool write_metrics(const struct feed_metrics *metrics, bool running, const struct text *document,
                           struct error *err)
 {
-    const struct prometheus to = {job->asked.prometheus, "rehearse_feed_", metrics, "workload"};
+    const struct prometheus to = {metrics->path, "rehearse_feed_", table, "workload"};
     return prometheus_write(&to, running, document, err);
 }
 
-bool feed_metrics_show(struct feed_job *job, const struct watch_view *view, struct error *err)
+bool feed_metrics_show(struct feed_metrics *metrics, const struct watch_view *view, struct error *err)
 {
     struct text text = {0};
     struct json json = {.out = &text};
     double now = clock_now();
-    if (!job->asked.prometheus || (view && now - job->metrics_shown < EVERY))
+    if (!metrics->path || (view && now - metrics->shown < EVERY))
         return true;
-    job->metrics_shown = now;
+    metrics->shown = now;
     json_open(&json, NULL, '{');
-    json_string(&json, "workload", job->workload.name);
-    json_integer(&json, "accelerators", job->asked.accelerators * comm_size(job->comm));
+    json_string(&json, "workload", metrics->workload);
+    json_integer(&json, "accelerators", metrics->accelerators);
     if (view)
         FIELDS_LONG_MAP(view, live_fields, &json, "live");
     json_close(&json);
-    bool done = write_metrics(job, true, &text, err);
+    bool done = write_metrics(metrics, true, &text, err);
     text_release(&text);
     return done;
 }
 
-bool feed_metrics_end(const struct feed_job *job, bool done, struct error *err)
+bool feed_metrics_end(const struct feed_metrics *metrics, bool done, const struct text *answer,
+                      struct error *err)
 {
-    bool writes = job->asked.prometheus && comm_rank(job->comm) == 0;
-    done = done && (!writes || write_metrics(job, false, &job->report->json_text, err));
-    if (writes && !done)
-        prometheus_remove(job->asked.prometheus);
+    done = done && (!metrics->path || write_metrics(metrics, false, answer, err));
+    if (metrics->path && !done)
+        prometheus_remove(metrics->path);
     return done;
 }

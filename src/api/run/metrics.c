@@ -1,6 +1,6 @@
 /* The file of --prometheus: numbers of a played run, by where they stand in its document. */
 #include "api/run/run.h"
-#include "core/prometheus.h"
+#include "core/doc/prometheus.h"
 
 /* clang-format off */
 #define SECONDS(of) {"seconds." #of, "iteration_seconds{of=\"" #of "\"}", "Time of an iteration.", NULL}

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "core/fields.h"
 #include "core/file_output.h"
-#include "core/prometheus.h"
+#include "core/doc/prometheus.h"
 #include "figure/style.h"
 
 #include <errno.h>

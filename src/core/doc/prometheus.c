@@ -1,4 +1,4 @@
-#include "core/prometheus.h"
+#include "core/doc/prometheus.h"
 
 #include "core/doc.h"
 #include "core/file_output.h"

@@ -1,7 +1,7 @@
 /* Numbers of a JSON document in Prometheus's text format, for the textfile collector of its node exporter. Source: the
  * text-based exposition format 0.0.4, and the naming rules of prometheus.io. */
-#ifndef REHEARSE_CORE_PROMETHEUS_H
-#define REHEARSE_CORE_PROMETHEUS_H
+#ifndef REHEARSE_CORE_DOC_PROMETHEUS_H
+#define REHEARSE_CORE_DOC_PROMETHEUS_H
 
 #include "core/error.h"
 #include "core/text.h"
