@@ -76,7 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     text_release(&part.out);
     text_release(&part.says);
-    text_release(&part.undrawn);
     doc_release(&doc);
     return 0;
 }

@@ -395,7 +395,6 @@ static void draw(struct error *err)
     check(report_trace(&part, err), err);
     text_release(&part.out);
     text_release(&part.says);
-    text_release(&part.undrawn);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -199,7 +199,7 @@ struct rh_plan_request {
     double headroom, imbalance, tokens, deadline, state_factor, sample_memory;
     bool pareto, explain, no_neighbours, fold_exact_factors /* must be false */, fold_longest_only;
     const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
-    const char *page; /* written: the answer as an HTML file */
+    const char *page;            /* written: the answer as an HTML file */
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
@@ -246,7 +246,7 @@ struct rh_simulate_request {
     RH_RENAMED(double, memory_limit, memory);
     double jitter, collective_share, copy_rate, save_rate, host_rate;
     bool send_blocks, compare, no_symmetry, storage_network, with_sends;
-    bool keep_tasks; /* tasks.device, tasks.begin, … as lists */
+    bool keep_tasks;  /* tasks.device, tasks.begin, … as lists */
     const char *page; /* written: the answer as an HTML file */
 };
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
@@ -284,7 +284,7 @@ struct rh_elastic_request {
         write; /* seconds */
     bool losses;
     struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
-    const char *page; /* written: the answer as an HTML file */
+    const char *page;       /* written: the answer as an HTML file */
 };
 RH_API rh_report *rh_elastic(const struct rh_elastic_request *request, const struct rh_call *call,
                              struct rh_error *error);
@@ -394,7 +394,7 @@ struct rh_play_request {
     double byte_share, jitter, time_share, copy_rate, save_rate;
     double timeout, silence, connect; /* seconds; `connect` must be 0 */
     bool pin, priority, survive;
-    bool own_process; /* under mpirun a rank beside the first ends this process where the run fails */
+    bool own_process;       /* under mpirun a rank beside the first ends this process where the run fails */
     const char *prometheus; /* a file of metrics, written as it begins and at the end */
 };
 RH_API rh_report *rh_play(const struct rh_play_request *request, const struct rh_call *call,

@@ -349,9 +349,8 @@ static bool read_pipelines(struct plan_reader *r)
 
 static bool read_iteration(struct plan_reader *r)
 {
-    static const char *const others[] = {"samples_per_second", "tokens_per_second", "utilisation",
-                                         "nearest",            "parts",             "bottleneck",
-                                         NULL};
+    static const char *const others[] = {
+        "samples_per_second", "tokens_per_second", "utilisation", "nearest", "parts", "bottleneck", NULL};
     const struct doc_node *map = doc_find(r->doc.root, "iteration");
     if (!map || map->type == DOC_NULL)
         return true;

@@ -226,7 +226,8 @@ static void the_document_has_every_number(void **state)
     sim_write_json(&made.result, &made.plan, &json);
     assert_string_equal(
         out.data, "{\n"
-                  "  \"format\": \"rehearse-played-plan/1\",\n  \"$schema\": \"https://rehearse.invalid/schema/played-plan-1.json\",\n"
+                  "  \"format\": \"rehearse-played-plan/1\",\n  \"$schema\": "
+                  "\"https://rehearse.invalid/schema/played-plan-1.json\",\n"
                   "  \"model\": \"m-1\",\n"
                   "  \"schedule\": \"1f1b\",\n"
                   "  \"level\": \"layers\",\n"

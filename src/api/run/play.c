@@ -3,9 +3,9 @@
 #include "api/sim/simulate.h"
 #include "core/child.h"
 #include "core/clock.h"
+#include "core/doc/prometheus.h"
 #include "core/fields.h"
 #include "core/file_output.h"
-#include "core/doc/prometheus.h"
 #include "figure/style.h"
 
 #include <errno.h>
