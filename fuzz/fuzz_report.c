@@ -75,7 +75,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_section(part.out.data);
     }
     text_release(&part.out);
+    text_release(&part.asked);
     text_release(&part.says);
+    text_release(&part.sure);
+    text_release(&part.next);
+    text_release(&part.data);
     doc_release(&doc);
     return 0;
 }

@@ -394,7 +394,11 @@ static void draw(struct error *err)
     struct report_part part = {.path = "a.db", .full = store};
     check(report_trace(&part, err), err);
     text_release(&part.out);
+    text_release(&part.asked);
     text_release(&part.says);
+    text_release(&part.sure);
+    text_release(&part.next);
+    text_release(&part.data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
