@@ -22,8 +22,7 @@
 
 /* ---- what is printed ---- */
 
-#define STEPS 14
-#define LINKS 10
+enum { STEPS = 14, LINKS = 10 };
 
 /* An answer in which all numbers differ. */
 struct made {

@@ -4,6 +4,7 @@
 #include "core/file_output.h"
 #include "core/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,11 +108,16 @@ bool prometheus_write(const struct prometheus *to, bool running, const struct te
         add_values(&w, doc.root, metric->path);
     }
     doc_release(&doc);
-    bool done = (!text.failed || error_memory(err)) && file_output_open(&output, to->path, err);
+    bool done = (!text.failed || error_memory(err)) &&
+                file_output_beside(&output, to->path, "a file of metrics is replaced again and again", err);
     if (done) {
-        output.unsynced = true;                        /* the disk may be what is measured */
-        fwrite(text.data, 1, text.length, output.out); /* checked when it is closed */
-        done = file_output_close(&output, true, err);
+        FILE *file = fopen(output.temporary, "we");
+        output.unsynced = true; /* the disk may be what is measured */
+        bool written = file && fwrite(text.data, 1, text.length, file) == text.length;
+        written = file && fclose(file) == 0 && written;
+        if (!written)
+            error_set(err, ERROR_FAILED, "%s: cannot write: %s", to->path, strerror(errno));
+        done = file_output_close(&output, written, err) && written;
     }
     text_release(&text);
     return done;
