@@ -56,7 +56,8 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
         const struct report_timeline_options options = {
             .label = "micro-batch",
             .depth = picture->depth,
-            .memory_title = picture->memory_title,
+            .memory_title =
+                picture->memory_unit == FIGURE_BYTES ? picture->memory_title : "activations of a device",
             .memory_unit = picture->memory_unit == FIGURE_BYTES ? "B" : "micro-batches",
             .name = look->name,
             .context = look->context};
@@ -130,7 +131,7 @@ static bool write_timeline(const struct trial *trial, const char *title, const s
                                                    .title = title,
                                                    .devices = trial->devices,
                                                    .depth = trial->devices,
-                                                   .memory_title = "activations of a device",
+                                                   .memory_title = "activations, micro-batches of a device",
                                                    .memory_unit = FIGURE_COUNT}};
     struct simulate_files files;
     const struct chrome_options trace = {.world_size = trial->devices};
