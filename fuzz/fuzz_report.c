@@ -11,9 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MAX_OPEN 64
 
-static const char *const elements[] = {
-    "a",    "caption", "code", "dd",  "div",   "dl",    "dt", "figure", "h4",    "li", "p",
-    "rect", "section", "span", "svg", "table", "tbody", "td", "th",     "thead", "tr", "ul"};
+static const char *const elements[] = {"a",     "caption",    "code",   "dd",     "details", "div", "dl",
+                                       "dt",    "figcaption", "figure", "h4",     "li",      "p",   "pre",
+                                       "rect",  "section",    "span",   "strong", "summary", "svg", "table",
+                                       "tbody", "td",         "th",     "thead",  "tr",      "ul"};
 
 static const char *element_of(const char *name, size_t length)
 {

@@ -115,8 +115,11 @@ static struct product_name product_name_read(const char *name)
 static void join(const struct product_name *words, char *joined)
 {
     *joined = '\0';
-    for (int i = 0; i < words->count; i++)
-        strcat(joined, words->text[i]);
+    for (int i = 0; i < words->count; i++) {
+        size_t length = strlen(words->text[i]);
+        memcpy(joined, words->text[i], length + 1);
+        joined += length;
+    }
 }
 
 static bool product_name_same(const struct product_name *a, const struct product_name *b)
