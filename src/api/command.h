@@ -3,7 +3,7 @@
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
  *   2. src/api/weigh.c: its table of options, a function that writes its answer, and `const struct api_command
- *      api_weigh`;
+ *      api_weigh`; in texts.yaml what is said of it and of each option;
  *   3. a row in commands.c;
  *   4. src/cli/cmd_weigh.c says .asks = &api_weigh, and where the answer goes.
  *

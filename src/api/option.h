@@ -1,6 +1,6 @@
-/* Options: each is described once, in its command's table, and everything else follows from the description:
- * reading it from the command line, help, the man page, shell completion, the tables in docs/, "did you
- * mean". */
+/* Options: each is described once, by a row of its command's table and its words in texts.yaml, and everything else
+ * follows from the description: reading it from the command line, help, the man page, shell completion, the tables
+ * in docs/, "did you mean". scripts/texts.c makes texts.h of texts.yaml. */
 #ifndef REHEARSE_API_OPTION_H
 #define REHEARSE_API_OPTION_H
 
@@ -9,6 +9,7 @@
 #include "core/unit.h"
 #include "core/unit/dimension.h"
 #include "rehearse.h"
+#include "texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,6 +73,10 @@ struct option_spec {
         .name = its_name, .field = #member, .kind = its_kind, .at = offsetof(struct type, member),           \
         __VA_ARGS__                                                                                          \
     }
+
+/* The same with what texts.yaml says of an option of this request, and of one of several requests. */
+#define OPTION_OF(request, member, ...)     OPTION(request, member, __VA_ARGS__, SAYS_##request##_##member)
+#define OPTION_SHARED(request, member, ...) OPTION(request, member, __VA_ARGS__, SAYS_shared_##member)
 
 /* Options that several commands share; `type` is the command's options struct. */
 #define OPTION_OUTPUT(type)                                                                                  \

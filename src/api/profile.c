@@ -83,11 +83,9 @@ static rh_handle *make_profile(const void *context, const struct api_call *call,
 }
 
 const struct option_spec api_profile_show_options[] = {
-    OPTION(rh_profile_request, path, OPTION_FILE, "profile", .is_operand = true, .required = true,
-           .argument = "PROFILE", .help = "a file or folder"),
-    OPTION(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
-           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
+    OPTION_OF(rh_profile_request, path, OPTION_FILE, "profile", .is_operand = true, .required = true),
+    OPTION_OF(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+              .dimension = DIMENSION_SAMPLES, .initial = "0", .max = PROFILE_MAX_MICROBATCH),
     OPTION_END,
 };
 

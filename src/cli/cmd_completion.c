@@ -11,12 +11,6 @@ struct completion_options {
 static const struct option_spec options[] = {OPTION_END};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
-static const struct command_example examples[] = {
-    {"source <(rehearse completion bash)", "for this shell only"},
-    {"rehearse completion fish > ~/.config/fish/completions/rehearse.fish", "for every fish shell"},
-    {NULL, NULL},
-};
-
 static bool run_completion(void *context, struct error *err)
 {
     const struct completion_options *given = context;
@@ -34,10 +28,7 @@ static bool run_completion(void *context, struct error *err)
 }
 
 const struct command command_completion = {
-    .name = "completion",
-    .summary = "print a completion script for a shell",
-    .description = "Prints a script that lets a shell complete commands, options and their values. "
-                   "'make install' puts all three where the shells look for them.",
+    SAYS_completion,
     .options = options,
     .options_size = sizeof(struct completion_options),
     .operands = {.name = "SHELL",
@@ -46,6 +37,5 @@ const struct command command_completion = {
                  .min = 1,
                  .max = 1,
                  .at = offsetof(struct completion_options, shells)},
-    .examples = examples,
     .run = run_completion,
 };

@@ -19,14 +19,6 @@ static const struct option_spec options[] = {
     OPTION_END,
 };
 
-static const struct command_example examples[] = {
-    {"rehearse help plan", "description and options of 'rehearse plan'"},
-    {"rehearse help plan dapple", "the options of one of its topics"},
-    {"rehearse help oobleck", "its commands and ours; so hpgo, dapple, dlio, datagen, bpftrace, xla"},
-    {"rehearse help --man plan | man -l -", "the same as a man page"},
-    {NULL, NULL},
-};
-
 static void write_all(const struct help_options *given, struct text *out)
 {
     if (given->man)
@@ -75,9 +67,7 @@ static bool run_help(void *context, struct error *err)
 }
 
 const struct command command_help = {
-    .name = "help",
-    .summary = "describe a command and its options",
-    .description = "Without a command, lists all of them.",
+    SAYS_help,
     .options = options,
     .options_size = sizeof(struct help_options),
     .operands = {.name = "COMMAND",
@@ -85,6 +75,5 @@ const struct command command_help = {
                  .min = 0,
                  .max = 3,
                  .at = offsetof(struct help_options, words)},
-    .examples = examples,
     .run = run_help,
 };

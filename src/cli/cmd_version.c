@@ -25,9 +25,7 @@ static bool run_version(void *options, struct error *err)
 static const struct option_spec options[] = {OPTION_END};
 
 const struct command command_version = {
-    .name = "version",
-    .summary = "print version, compiler and libraries",
-    .description = "Prints the version of this program, its compiler and its libraries.",
+    SAYS_version,
     .options = options,
     .run = run_version,
 };

@@ -1,22 +1,20 @@
 /* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
- *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below. What it asks the library for
- *      (api/command.h) says its operands and most of its options; a function of its own only does what is beside
- *      printing the answer (feed/cmd_feed.c). A command that asks nothing has an options struct of its own
- *      (cmd_completion.c);
+ *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below, and in src/api/texts.yaml what is
+ *      said of it. What it asks the library for (api/command.h) says its operands and most of its options; a function
+ *      of its own only does what is beside printing the answer (feed/cmd_feed.c). A command that asks nothing has an
+ *      options struct of its own (cmd_completion.c);
  *   2. declare command_weigh at the end of this file and list it in commands.c;
  *   3. list the file in src/cli/meson.build;
  *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
- * Parsing, --help, man page, completion and "did you mean" come from the table.
+ * Parsing, --help, man page, completion and "did you mean" come from the table and the texts.
  *
  * A command of two words ("profile show") is one command with a space in its name. Its first word may be a
  * command, too ("trace show", "trace").
  *
  *     const struct command command_weigh = {
- *         .name = "weigh",
- *         .summary = "weigh a cluster",
- *         .description = "Prints what a cluster weighs.",
+ *         SAYS_weigh,
  *         .asks = &api_weigh,
  *         .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
  *     };

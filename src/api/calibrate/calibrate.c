@@ -488,67 +488,32 @@ static bool answer(const void *request, const struct api_call *call, struct api_
 }
 
 const struct option_spec api_calibrate_options[] = {
-    OPTION(rh_calibrate_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
-           .help = "the measured device, by name or as a file; only its rows of the tables are used "
-                   "(required, but for "
-                   "--known, and where the log of --log names it)"),
-    OPTION(rh_calibrate_request, gemm, OPTION_FILE, "gemm", .argument = "TABLE",
-           .help =
-               "measured matrix products, CSV or a profile of 'rehearse measure layers': fits the device"),
-    OPTION(rh_calibrate_request, collectives, OPTION_FILE, "collectives", .argument = "TABLE",
-           .help = "measured collectives (CSV): fits the device's link"),
-    OPTION(rh_calibrate_request, runs, OPTION_FILE, "runs", .argument = "TABLE",
-           .help = "measured training runs (CSV, as for 'rehearse validate'): fits the device's generation"),
-    OPTION(rh_calibrate_request, log, OPTION_FILE, "log", .was = "from", .argument = "LOG",
-           .help = "log of one of your runs (Megatron-LM, torchtitan or DeepSpeed), to correct the times of "
-                   "similar jobs on your machines"),
-    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .needs = "log", .argument = "FILE",
-           .repeats = true,
-           .help = "the run's launch description, as 'rehearse price' reads it, if the log does not hold its "
-                   "arguments"),
-    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .needs = "log", .argument = "NAME=VALUE",
-           .repeats = true, .help = "a variable of that description, or an argument by its name"),
-    OPTION(rh_calibrate_request, root, OPTION_FILE, "root", .argument = "FOLDER",
-           .help = "files that it names are read below its own folder or below FOLDER; default: the nearest "
-                   "folder above it that has .git"),
-    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .needs = "log", .letter = 'm',
-           .argument = "NAME",
-           .help =
-               "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),
-    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .needs = "log",
-           .dimension = DIMENSION_LENGTH, .argument = "N", .initial = "0", .max = 1 << 24,
-           .help = "tokens of a sequence, if not given otherwise"),
-    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .needs = "log", .argument = "NAME",
-           .help =
-               "training software that the run is priced as, instead of the log's, by name ('rehearse cost "
-               "--list') or as a file"),
-    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .needs = "log", .argument = "N",
-           .initial = "0", .max = 1048576, .help = "number of devices of the run; 0: as in the log"),
-    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .needs = "log",
-           .argument = "N", .initial = "0", .max = 1024,
-           .help = "devices of a node; 0: as in the log, or the usual number for the device type"),
-    OPTION(rh_calibrate_request, rows, OPTION_TEXT, "rows", .argument = "NAME",
-           .help =
-               "the device's name in the tables' column gpu or device, if it differs from its known names"),
-    OPTION(rh_calibrate_request, type, OPTION_WORD, "type", .argument = "TYPE", .initial = "bf16",
-           .words = types, .help = "number format of the matrix products, if the table has no column dtype"),
-    OPTION(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .dimension = DIMENSION_LAUNCH,
-           .argument = "TIME", .unit = UNIT_TIME,
-           .help = "launch overhead in each time of --gemm, which is subtracted (2.7 us)"),
-    OPTION(rh_calibrate_request, known, OPTION_FLAG, "known",
-           .help = "print how well the included matrix products and collectives are predicted: by the "
-                   "formula alone, and with the nearest other measurements"),
-    OPTION(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .needs = "known", .argument = "PART",
-           .initial = "all", .words = left_out_words,
-           .help = "what --known leaves out: a fifth of the rows at a time, all rows of one size or number "
-                   "of devices, or a whole GPU (predicted from its data sheet alone)"),
-    OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives", .argument = "LINK",
-           .help = "also fit this link between nodes, to the rows of several nodes"),
-    OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .needs = "gemm", .argument = "NEW",
-           .help = "name of the fitted device; by default its name is kept"),
-    OPTION(rh_calibrate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "OUT",
-           .help =
-               "write the fitted parameters to this file, or into this folder if there are several tables"),
+    OPTION_OF(rh_calibrate_request, device, OPTION_TEXT, "device", .letter = 'd'),
+    OPTION_OF(rh_calibrate_request, gemm, OPTION_FILE, "gemm"),
+    OPTION_OF(rh_calibrate_request, collectives, OPTION_FILE, "collectives"),
+    OPTION_OF(rh_calibrate_request, runs, OPTION_FILE, "runs"),
+    OPTION_OF(rh_calibrate_request, log, OPTION_FILE, "log", .was = "from"),
+    OPTION_OF(rh_calibrate_request, jobs, OPTION_FILE, "job", .needs = "log", .repeats = true),
+    OPTION_OF(rh_calibrate_request, set, OPTION_TEXT, "set", .needs = "log", .repeats = true),
+    OPTION_OF(rh_calibrate_request, root, OPTION_FILE, "root"),
+    OPTION_OF(rh_calibrate_request, model, OPTION_TEXT, "model", .needs = "log", .letter = 'm'),
+    OPTION_OF(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .needs = "log",
+              .dimension = DIMENSION_LENGTH, .initial = "0", .max = 1 << 24),
+    OPTION_OF(rh_calibrate_request, software, OPTION_TEXT, "software", .needs = "log"),
+    OPTION_OF(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .needs = "log", .initial = "0",
+              .max = 1048576),
+    OPTION_OF(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .needs = "log",
+              .initial = "0", .max = 1024),
+    OPTION_OF(rh_calibrate_request, rows, OPTION_TEXT, "rows"),
+    OPTION_OF(rh_calibrate_request, type, OPTION_WORD, "type", .initial = "bf16", .words = types),
+    OPTION_OF(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .dimension = DIMENSION_LAUNCH,
+              .unit = UNIT_TIME),
+    OPTION_OF(rh_calibrate_request, known, OPTION_FLAG, "known"),
+    OPTION_OF(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .needs = "known", .initial = "all",
+              .words = left_out_words),
+    OPTION_OF(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives"),
+    OPTION_OF(rh_calibrate_request, name, OPTION_TEXT, "name", .needs = "gemm"),
+    OPTION_OF(rh_calibrate_request, output, OPTION_FILE, "output", .letter = 'o'),
     OPTION_END,
 };
 

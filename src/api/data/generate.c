@@ -19,33 +19,19 @@ static const char *const applications[] = {"unet3d", "bert", "dlrm", NULL};
 
 const struct option_spec api_dataset_generate_options[] = {
     [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request, WORKLOAD_WORDS),
-    [GENERATE_FOLDER] = OPTION(
-        rh_dataset_generate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
-        .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
-                "dataset.data_folder"),
+    [GENERATE_FOLDER] = OPTION_OF(rh_dataset_generate_request, output, OPTION_FILE, "output", .letter = 'o'),
     [GENERATE_SIZE] =
-        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .dimension = DIMENSION_DATA,
-               .letter = 's', .unit = UNIT_BYTES, .argument = "BYTES", .min = 1, .max = 0x1p60,
-               .help = "size of all training files, instead of dataset.num_files_train; exact for the\n"
-                       "formats of the VLDB study, else rounded up to a whole file. A size below one file\n"
-                       "makes one file of fewer samples"),
-    [GENERATE_SEED] = OPTION(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .argument = "N",
-                             .max = 0x1p53, .help = "seed of the content, instead of dataset.seed"),
-    [GENERATE_COMPRESSIBILITY] =
-        OPTION(rh_dataset_generate_request, compressibility, OPTION_NUMBER, "compressibility",
-               .dimension = DIMENSION_SHARE, .argument = "SHARE", .max = 1,
-               .help = "the share of the content that a compressor can remove, from 0 to 1"),
-    OPTION(rh_dataset_generate_request, dlio_sizes, OPTION_FLAG, "dlio-sizes",
-           .help = "round sizes as DLIO does, instead of writing exactly the requested bytes"),
-    OPTION(rh_dataset_generate_request, dry_run, OPTION_FLAG, "dry-run",
-           .help = "print the files that would be written, without writing them"),
+        OPTION_OF(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size",
+                  .dimension = DIMENSION_DATA, .letter = 's', .unit = UNIT_BYTES, .min = 1, .max = 0x1p60),
+    [GENERATE_SEED] = OPTION_OF(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .max = 0x1p53),
+    [GENERATE_COMPRESSIBILITY] = OPTION_OF(rh_dataset_generate_request, compressibility, OPTION_NUMBER,
+                                           "compressibility", .dimension = DIMENSION_SHARE, .max = 1),
+    OPTION_OF(rh_dataset_generate_request, dlio_sizes, OPTION_FLAG, "dlio-sizes"),
+    OPTION_OF(rh_dataset_generate_request, dry_run, OPTION_FLAG, "dry-run"),
     OPTION_WORKLOAD_SET(rh_dataset_generate_request),
     OPTION_WORKLOAD_STRICT(rh_dataset_generate_request),
     DATA_WRITE_OPTIONS(rh_dataset_generate_request),
-    OPTION(rh_dataset_generate_request, study, OPTION_WORD, "study", .letter = 'w', .argument = "NAME",
-           .words = applications,
-           .help = "instead of a workload: the data of an application of the VLDB study, as its\n"
-                   "data_generation.py names it"),
+    OPTION_OF(rh_dataset_generate_request, study, OPTION_WORD, "study", .letter = 'w', .words = applications),
     OPTION_END,
 };
 

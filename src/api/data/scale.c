@@ -11,13 +11,10 @@
 #include <inttypes.h>
 
 const struct option_spec api_dataset_scale_options[] = {
-    OPTION(rh_dataset_scale_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,
-           .argument = "FOLDER", .help = "real files"),
-    OPTION(rh_dataset_scale_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
-           .required = true, .help = "where the copies go, a folder or s3://BUCKET/PREFIX"),
-    OPTION(rh_dataset_scale_request, data_size, OPTION_QUANTITY, "size", .dimension = DIMENSION_DATA,
-           .unit = UNIT_BYTES, .argument = "BYTES", .required = true, .min = 1, .max = 0x1p60,
-           .help = "make copies until they reach this total size"),
+    OPTION_OF(rh_dataset_scale_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
+    OPTION_OF(rh_dataset_scale_request, output, OPTION_FILE, "output", .letter = 'o', .required = true),
+    OPTION_OF(rh_dataset_scale_request, data_size, OPTION_QUANTITY, "size", .dimension = DIMENSION_DATA,
+              .unit = UNIT_BYTES, .required = true, .min = 1, .max = 0x1p60),
     DATA_WRITE_OPTIONS(rh_dataset_scale_request),
     OPTION_END,
 };

@@ -8,10 +8,8 @@
 #include <inttypes.h>
 
 const struct option_spec api_dataset_verify_options[] = {
-    OPTION(rh_dataset_verify_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,
-           .argument = "FOLDER", .help = "a data set of 'rehearse dataset generate', or s3://BUCKET/PREFIX"),
-    OPTION(rh_dataset_verify_request, quick, OPTION_FLAG, "quick",
-           .help = "check only names and sizes, not content"),
+    OPTION_OF(rh_dataset_verify_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
+    OPTION_OF(rh_dataset_verify_request, quick, OPTION_FLAG, "quick"),
     OPTION_END,
 };
 

@@ -23,9 +23,7 @@ void data_place_release(struct data_place *data);
 
 /* Options of every request that writes files. */
 #define DATA_WRITE_OPTIONS(request)                                                                          \
-    OPTION(request, sync, OPTION_FLAG, "sync",                                                               \
-           .help = "fsync every file before renaming it to its final name"),                                 \
-        OPTION(request, force, OPTION_FLAG, "force", .help = "write even if there is too little free space")
+    OPTION_SHARED(request, sync, OPTION_FLAG, "sync"), OPTION_SHARED(request, force, OPTION_FLAG, "force")
 
 static inline const char *data_plural(int64_t count)
 {

@@ -15,12 +15,8 @@
 #define OPTION_WORKLOAD(request, words)                                                                      \
     OPTION(request, workload, OPTION_TEXT, "workload", .repeats = true, .is_operand = true,                  \
            .argument = "WORKLOAD", .help = (words))
-#define OPTION_WORKLOAD_SET(request)                                                                         \
-    OPTION(request, set, OPTION_TEXT, "set", .repeats = true, .argument = "KEY=VALUE",                       \
-           .help = "set a key of the workload, such as reader.read_threads=8")
-#define OPTION_WORKLOAD_STRICT(request)                                                                      \
-    OPTION(request, strict, OPTION_FLAG, "strict",                                                           \
-           .help = "an unknown key in the workload is an error, not a warning")
+#define OPTION_WORKLOAD_SET(request)    OPTION_SHARED(request, set, OPTION_TEXT, "set", .repeats = true)
+#define OPTION_WORKLOAD_STRICT(request) OPTION_SHARED(request, strict, OPTION_FLAG, "strict")
 
 /* All changes to a workload, for opening it, for the record and for the rules. */
 struct workload_overrides {

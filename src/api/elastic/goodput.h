@@ -58,11 +58,10 @@ bool goodput_answer(const struct rh_elastic_request *given, const struct api_cal
                     const struct elastic_kit *kit, struct api_report *report, struct error *err);
 
 /* A row of the table of options. */
-#define GOODPUT_FIELD(member, its_kind, its_name, ...)                                                       \
-    OPTION(rh_elastic_request, member, its_kind, its_name, .topic = GOODPUT_TOPIC,                           \
-           .needs = "failures rate mtbf", __VA_ARGS__)
-#define GOODPUT_TIME(member, its_name, its_dimension, its_initial, its_help)                                 \
+#define GOODPUT_FIELD(member, ...)                                                                           \
+    OPTION_OF(rh_elastic_request, member, __VA_ARGS__, .topic = GOODPUT_TOPIC, .needs = "failures rate mtbf")
+#define GOODPUT_TIME(member, its_name, its_dimension, its_initial)                                           \
     GOODPUT_FIELD(member, OPTION_QUANTITY, its_name, .argument = "TIME", .initial = (its_initial),           \
-                  .unit = UNIT_TIME, .dimension = (its_dimension), .max = 1e9, .help = (its_help))
+                  .unit = UNIT_TIME, .dimension = (its_dimension), .max = 1e9)
 
 #endif

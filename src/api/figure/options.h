@@ -7,13 +7,12 @@
 
 /* Fields: const char *output, *style; */
 #define OPTION_PICTURE(request)                                                                              \
-    OPTION(request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE", .required = true,      \
-           .of_commands = true, .help = "the picture; its ending (.svg, .png, .pdf) selects the format")
+    OPTION_SHARED(request, output, OPTION_FILE, "output", .letter = 'o', .required = true,                   \
+                  .of_commands = true)
 #define OPTION_STYLE(request) OPTION_STYLE_OF(request, NULL)
 #define OPTION_STYLE_OF(request, what)                                                                       \
-    OPTION(request, style, OPTION_WORD, "style", .needs = (what), .words = figure_style_names,               \
-           .argument = "STYLE", .initial = "screen",                                                         \
-           .help = "wide, with titles and legends; or 7 inches wide, without them, for the text of a paper")
+    OPTION_SHARED(request, style, OPTION_WORD, "style", .needs = (what), .words = figure_style_names,        \
+                  .initial = "screen")
 
 static inline const struct figure_style *figure_style_of(const char *word)
 {

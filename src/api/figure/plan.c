@@ -7,18 +7,12 @@
 #include "figure/gnuplot.h"
 
 const struct option_spec api_figure_plan_options[] = {
-    OPTION(rh_figure_plan_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
-           .help = "the plan"),
-    OPTION(rh_figure_plan_request, from, OPTION_HANDLE, "from", .help = "a plan found or loaded earlier"),
-    OPTION(rh_figure_plan_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_plan_kinds,
-           .argument = "KIND", .initial = "auto",
-           .help = "stages: seconds of each; iteration: its parts, in this plan and its alternatives; auto:\n"
-                   "the iteration of a plan with alternatives, the stages of others"),
-    OPTION(rh_figure_plan_request, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0",
-           .max = 1 << 24,
-           .help = "the plan for N nodes of a set of templates ('rehearse templates -o'); 0: not a set"),
-    OPTION(rh_figure_plan_request, title, OPTION_TEXT, "title", .argument = "TEXT",
-           .help = "title of the picture; by default model, time and proof"),
+    OPTION_OF(rh_figure_plan_request, plan, OPTION_FILE, "plan", .is_operand = true),
+    OPTION_OF(rh_figure_plan_request, from, OPTION_HANDLE, "from"),
+    OPTION_OF(rh_figure_plan_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_plan_kinds,
+              .initial = "auto"),
+    OPTION_OF(rh_figure_plan_request, nodes, OPTION_INTEGER, "nodes", .initial = "0", .max = 1 << 24),
+    OPTION_OF(rh_figure_plan_request, title, OPTION_TEXT, "title"),
     OPTION_STYLE(rh_figure_plan_request),
     OPTION_PICTURE(rh_figure_plan_request),
     OPTION_END,

@@ -11,12 +11,9 @@
 #include <string.h>
 
 const struct option_spec api_report_options[] = {
-    OPTION(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,
-           .argument = "DIR", .help = "the folder"),
-    OPTION(rh_report_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .help = "the page; '-' is standard output (default: report.html in the folder)"),
-    OPTION(rh_report_request, title, OPTION_TEXT, "title", .argument = "TEXT",
-           .help = "title of the page; by default the folder's name"),
+    OPTION_OF(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
+    OPTION_OF(rh_report_request, output, OPTION_FILE, "output", .letter = 'o'),
+    OPTION_OF(rh_report_request, title, OPTION_TEXT, "title"),
     OPTION_END,
 };
 

@@ -11,31 +11,20 @@
 enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
 
 const struct option_spec api_figure_steps_options[] = {
-    [STEPS_FOLDERS] =
-        OPTION(rh_figure_steps_request, folders, OPTION_FILE, "folders", .repeats = true, .is_operand = true,
-               .required = true, .argument = "FOLDER", .help = "logs, or folders of logs"),
-    [STEPS_SKIP_EPOCHS] = OPTION(
-        rh_figure_steps_request, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .max = 1000000,
-        .help = "number of first epochs of a run to leave out; by default 1 for UNET3D, 0 for others"),
-    OPTION(
-        rh_figure_steps_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-        .help =
-            "draw a picture instead of printing a table; its ending (.svg, .png, .pdf)\nselects the format"),
-    OPTION(rh_figure_steps_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_steps_kinds,
-           .argument = "KIND", .initial = "breakdown", .help = "the kind of picture"),
-    OPTION(rh_figure_steps_request, event, OPTION_TEXT, "event", .argument = "NAME",
-           .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
-                   "step, loading and computing"),
+    [STEPS_FOLDERS] = OPTION_OF(rh_figure_steps_request, folders, OPTION_FILE, "folders", .repeats = true,
+                                .is_operand = true, .required = true),
+    [STEPS_SKIP_EPOCHS] =
+        OPTION_OF(rh_figure_steps_request, skip_epochs, OPTION_INTEGER, "skip-epochs", .max = 1000000),
+    OPTION_OF(rh_figure_steps_request, output, OPTION_FILE, "output", .letter = 'o'),
+    OPTION_OF(rh_figure_steps_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_steps_kinds,
+              .initial = "breakdown"),
+    OPTION_OF(rh_figure_steps_request, event, OPTION_TEXT, "event"),
     OPTION_STYLE(rh_figure_steps_request),
-    OPTION(rh_figure_steps_request, gpus, OPTION_INTEGER, "gpus", .argument = "N", .min = 1, .max = 1000000,
-           .help = "number of GPUs of all logs, instead of the number in their names"),
-    OPTION(rh_figure_steps_request, batch, OPTION_INTEGER, "batch", .dimension = DIMENSION_SAMPLES,
-           .argument = "N", .min = 1, .max = 1e12,
-           .help = "batch of all logs, instead of the batch in their names"),
-    OPTION(rh_figure_steps_request, workload, OPTION_TEXT, "workload", .argument = "NAME",
-           .help = "workload of all logs, instead of the one in their names"),
-    OPTION(rh_figure_steps_request, as_study, OPTION_FLAG, "as-study",
-           .help = "leave out and divide as the study's scripts do, faults included"),
+    OPTION_OF(rh_figure_steps_request, gpus, OPTION_INTEGER, "gpus", .min = 1, .max = 1000000),
+    OPTION_OF(rh_figure_steps_request, batch, OPTION_INTEGER, "batch", .dimension = DIMENSION_SAMPLES,
+              .min = 1, .max = 1e12),
+    OPTION_OF(rh_figure_steps_request, workload, OPTION_TEXT, "workload"),
+    OPTION_OF(rh_figure_steps_request, as_study, OPTION_FLAG, "as-study"),
     OPTION_END,
 };
 

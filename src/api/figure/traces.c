@@ -17,18 +17,15 @@ enum { ZOOM_TRACES, ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, Z
 
 #define MAX_SECONDS 1e9
 #define OPTION_TIME(request, field, ...)                                                                     \
-    OPTION(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .dimension = DIMENSION_MOMENT,        \
-           .argument = "TIME", .max = MAX_SECONDS, __VA_ARGS__)
+    OPTION_SHARED(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .dimension = DIMENSION_MOMENT, \
+                  .argument = "TIME", .max = MAX_SECONDS, __VA_ARGS__)
 
 #define OPTIONS_ZOOM(request)                                                                                \
-    OPTION(request, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                     \
-           .help = "only this phase: the first of the name, or the N-th"),                                   \
-        OPTION_TIME(request, margin, .needs = "phase", .initial = "5s",                                      \
-                    .help = "time to show before and after --phase"),                                        \
-        OPTION_TIME(request, first, .min = OPTION_POSITIVE, .help = "only the first TIME of the run"),       \
-        OPTION_TIME(request, last, .min = OPTION_POSITIVE, .help = "only the last TIME of the run"),         \
-        OPTION_TIME(request, from, .help = "start at this time of the run"),                                 \
-        OPTION_TIME(request, to, .help = "end at this time of the run")
+    OPTION_SHARED(request, phase, OPTION_TEXT, "phase"),                                                     \
+        OPTION_TIME(request, margin, .needs = "phase", .initial = "5s"),                                     \
+        OPTION_TIME(request, first, .min = OPTION_POSITIVE),                                                 \
+        OPTION_TIME(request, last, .min = OPTION_POSITIVE), OPTION_TIME(request, from, .min = 0),            \
+        OPTION_TIME(request, to, .min = 0)
 
 /* The last entries of each table. */
 #define OPTIONS_PAGE(request, its_title)                                                                     \
@@ -87,16 +84,11 @@ static bool read_flags(const char *option, const struct rh_list *given, const ch
 /* ---- timeline ---- */
 
 const struct option_spec api_figure_timeline_options[] = {
-    OPTION(rh_figure_timeline_request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true,
-           .argument = "DB", .help = "the trace"),
+    OPTION_OF(rh_figure_timeline_request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true),
     OPTIONS_ZOOM(rh_figure_timeline_request),
-    OPTION(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names,
-           .argument = "HOW", .initial = "all",
-           .help = "rows of calls: one; one for each process; each parent with its loaders; each parent, "
-                   "then its loaders; all parents, then all loaders"),
-    OPTION(rh_figure_timeline_request, rows, OPTION_TEXT, "row", .repeats = true, .argument = "ROW",
-           .help = "a row to draw: cpu, gpu, disks, traces or phases; by default all, with --style paper "
-                   "gpu, traces and phases"),
+    OPTION_OF(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names,
+              .initial = "all"),
+    OPTION_OF(rh_figure_timeline_request, rows, OPTION_TEXT, "row", .repeats = true),
     OPTIONS_PAGE(rh_figure_timeline_request, "the file and its command"),
 };
 
@@ -138,22 +130,16 @@ const struct api_command api_figure_timeline = {
 
 /* ---- distribution ---- */
 
-#define OPTION_CLASSES(request)                                                                              \
-    OPTION(request, classes, OPTION_TEXT, "class", .repeats = true, .argument = "CLASS",                     \
-           .help =                                                                                           \
-               "class of calls (read, open, ...) or of requests to disks (block.read, ...), named as in "    \
-               "rehearse compare; by default read, write, block.read and block.write")
+#define OPTION_CLASSES(request) OPTION_SHARED(request, classes, OPTION_TEXT, "class", .repeats = true)
 #define OPTION_TRACES(request)                                                                               \
-    OPTION(request, traces, OPTION_FILE, "traces", .repeats = true, .is_operand = true, .required = true,    \
-           .argument = "DB", .help = "traces")
+    OPTION_SHARED(request, traces, OPTION_FILE, "traces", .repeats = true, .is_operand = true,               \
+                  .required = true)
 
 const struct option_spec api_figure_distribution_options[] = {
     OPTION_TRACES(rh_figure_distribution_request),
     OPTIONS_ZOOM(rh_figure_distribution_request),
     OPTION_CLASSES(rh_figure_distribution_request),
-    OPTION(rh_figure_distribution_request, of, OPTION_TEXT, "of", .repeats = true, .argument = "KIND",
-           .help = "the values to draw: size, latency or gap (from the start of a call to the start of the "
-                   "next); by default size and latency"),
+    OPTION_OF(rh_figure_distribution_request, of, OPTION_TEXT, "of", .repeats = true),
     OPTIONS_PAGE(rh_figure_distribution_request, "the file"),
 };
 
@@ -210,8 +196,7 @@ const struct option_spec api_figure_throughput_options[] = {
     OPTION_TRACES(rh_figure_throughput_request),
     OPTIONS_ZOOM(rh_figure_throughput_request),
     OPTION_CLASSES(rh_figure_throughput_request),
-    OPTION_TIME(rh_figure_throughput_request, every, .min = OPTION_POSITIVE,
-                .help = "time over which each rate is averaged; by default about 1/200 of the drawn time"),
+    OPTION_TIME(rh_figure_throughput_request, every, .min = OPTION_POSITIVE),
     OPTIONS_PAGE(rh_figure_throughput_request, "the file"),
 };
 

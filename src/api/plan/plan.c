@@ -226,135 +226,62 @@ static const char *const forms[] = {"text", "json", "csv", "dot", "emit", NULL};
 
 const struct option_spec api_plan_options[] = {
     PLANNING_MODEL(rh_plan_request),
-    OPTION(rh_plan_request, device, OPTION_TEXT, "device", .takers = PLANS_SPLIT, .needers = PLANS_SPLIT,
-           .letter = 'd', .argument = "NAME",
-           .help = "the device type of a training job, by name or as a file"),
-    OPTION(rh_plan_request, profile, OPTION_FILE, "profile",
-           .takers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET, .needers = PLANS_DAPPLE, .letter = 'p',
-           .argument = "P",
-           .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of such "
-                   "folders named by "
-                   "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"),
-    OPTION(
-        rh_plan_request, cluster, OPTION_FILE, "cluster", .takers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET,
-        .needers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET, .letter = 'c', .argument = "FILE",
-        .help =
-            "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"),
-    OPTION(rh_plan_request, objective, OPTION_WORD, "objective", .argument = "NAME", .words = plan_objectives,
-           .help = "time to minimise, see above; by default chosen by the other options"),
-    OPTION(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-           .dimension = DIMENSION_SAMPLES, .topic = "pipeline", .argument = "N",
-           .max = PROFILE_MAX_MICROBATCH,
-           .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
-                   "dapple: samples of a micro-batch of one replica (1 if not given)"),
-    OPTION(rh_plan_request, microbatches, OPTION_INTEGER, "microbatches", .takers = PLANS_LAYERS,
-           .needers = PLANS_LAYERS, .letter = 'n', .argument = "N", .max = PLAN_MAX_MICROBATCHES,
-           .help = "pipeline, oobleck: micro-batches of an iteration; 0: three per stage"),
-    OPTION(
-        rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .takers = PLANS_DAPPLE | PLANS_JOB,
-        .needers = PLANS_DAPPLE, .dimension = DIMENSION_SAMPLES, .argument = "RANGE",
-        .help =
-            "iteration, dapple: samples of an iteration; a RANGE (32..4096, 32..4096+64, 16,48,64) sweeps"),
-    OPTION(rh_plan_request, devices, OPTION_TEXT, "devices", .takers = PLANS_DAPPLE | PLANS_SPLIT,
-           .needers = PLANS_SPLIT, .argument = "RANGE",
-           .help = "iteration, dapple: number of devices, or a RANGE to sweep"),
+    OPTION_OF(rh_plan_request, device, OPTION_TEXT, "device", .takers = PLANS_SPLIT, .needers = PLANS_SPLIT,
+              .letter = 'd'),
+    OPTION_OF(rh_plan_request, profile, OPTION_FILE, "profile",
+              .takers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET, .needers = PLANS_DAPPLE, .letter = 'p'),
+    OPTION_OF(rh_plan_request, cluster, OPTION_FILE, "cluster",
+              .takers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET,
+              .needers = PLANS_LAYERS | PLANS_DAPPLE | PLANS_FLEET, .letter = 'c'),
+    OPTION_OF(rh_plan_request, objective, OPTION_WORD, "objective", .words = plan_objectives),
+    OPTION_OF(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+              .dimension = DIMENSION_SAMPLES, .max = PROFILE_MAX_MICROBATCH),
+    OPTION_OF(rh_plan_request, microbatches, OPTION_INTEGER, "microbatches", .takers = PLANS_LAYERS,
+              .needers = PLANS_LAYERS, .letter = 'n', .max = PLAN_MAX_MICROBATCHES),
+    OPTION_OF(rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .takers = PLANS_DAPPLE | PLANS_JOB,
+              .needers = PLANS_DAPPLE, .dimension = DIMENSION_SAMPLES),
+    OPTION_OF(rh_plan_request, devices, OPTION_TEXT, "devices", .takers = PLANS_DAPPLE | PLANS_SPLIT,
+              .needers = PLANS_SPLIT),
     PLANNING_ALLREDUCE(rh_plan_request),
     PLANNING_MEMORY(rh_plan_request),
-    OPTION(rh_plan_request, search, OPTION_WORD, "search", .topic = "pipeline", .argument = "METHOD",
-           .initial = "exact", .words = plan_searches,
-           .help = "search method: exact proves the optimum; the others are those of the original papers, "
-                   "for comparison"),
+    OPTION_OF(rh_plan_request, search, OPTION_WORD, "search", .initial = "exact", .words = plan_searches),
     PLANNING_JOB(rh_plan_request),
-    OPTION(rh_plan_request, fix, OPTION_TEXT, "fix", .takers = PLANS_JOB | PLANS_ONLY_MODEL, .topic = "job",
-           .repeats = true, .argument = "NAME=N,...",
-           .help = "fixed values, ranges, or alternatives: tp=8,pp=2..16,moments=fp32/bf16; of tp, pp, dp, "
-                   "cp, ep (degrees), mbs (micro-batch), vp (chunks of a stage), zero, recompute"),
-    OPTION(rh_plan_request, top, OPTION_INTEGER, "top", .takers = PLANS_JOB, .topic = "job", .argument = "N",
-           .initial = "1", .min = 1, .max = 1000,
-           .help = "show the N fastest splits, each with the best choice of everything else"),
-    OPTION(rh_plan_request, pareto, OPTION_FLAG, "pareto", .takers = PLANS_JOB, .topic = "job",
-           .help =
-               "show the --top fastest Pareto-optimal plans by time, memory and devices (20 if not given)"),
-    OPTION(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .takers = PLANS_JOB,
-           .dimension = DIMENSION_TOKENS, .topic = "job", .unit = UNIT_COUNT, .argument = "N",
-           .min = OPTION_POSITIVE, .max = 1e18,
-           .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
-    OPTION(rh_plan_request, price, OPTION_TEXT, "price", .takers = PLANS_JOB,
-           .dimension = DIMENSION_WITH_UNIT, .topic = "job", .argument = "PRICE",
-           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h, "
-                   "or a YAML file of them): also show the money"),
-    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .takers = PLANS_JOB, .needs = "tokens",
-           .dimension = DIMENSION_WITH_UNIT, .topic = "job", .unit = UNIT_DURATION, .argument = "TIME",
-           .min = OPTION_POSITIVE,
-           .help = "deadline for the training on --tokens (30d): find the cheapest plan that meets it with "
-                   "at most --devices and the given --global-batch"),
-    OPTION(rh_plan_request, explain, OPTION_FLAG, "explain", .takers = PLANS_JOB, .topic = "job",
-           .help =
-               "show the gain of 10 % more of each resource, whether memory is the limit, and the known runs "
-               "that correct the formula"),
-    OPTION(rh_plan_request, no_neighbours, OPTION_FLAG, "no-neighbours", .takers = PLANS_JOB, .topic = "job",
-           .help = "use the formula alone, without correction by known runs"),
-    OPTION(rh_plan_request, plan, OPTION_FILE, "plan", .topic = "output", .argument = "FILE",
-           .help = "print, draw, convert or emit this plan instead of searching for one"),
-    OPTION(rh_plan_request, emit, OPTION_WORD, "emit", .topic = "output", .argument = "FORMAT",
-           .words = launch_format_names,
-           .help =
-               "print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or torchtitan, a "
-               "split for torch.distributed.pipelining, or a pipeline template of Oobleck; without "
-               "--software it "
-               "is planned for the software that reads the format"),
-    OPTION(rh_plan_request, launcher, OPTION_WORD, "launcher", .needs = "emit", .topic = "output",
-           .argument = "NAME", .words = launch_launcher_names,
-           .help = "with --emit megatron, torchtitan or deepspeed: print a whole script that starts the job, "
-                   "run on each node (torchrun) or given to slurm (sbatch), or a job of Kubernetes"),
-    OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .takers = PLANS_JOB, .topic = "job",
-           .argument = "FILE",
-           .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
-                   "its settings are fixed, "
-                   "the rest is chosen"),
-    OPTION(rh_plan_request, root, OPTION_FILE, "root", .needs = "flags", .topic = "job", .argument = "FOLDER",
-           .help = "files that the description of --flags names are read below its own folder or below "
-                   "FOLDER; default: "
-                   "the nearest folder above it that has .git"),
-    OPTION(rh_plan_request, rules, OPTION_WORD, "rules", .takers = PLANS_DAPPLE, .topic = "dapple",
-           .argument = "NAME", .initial = "dapple", .words = rules,
-           .help = "cost model: dapple is DAPPLE's own; dapple-fixed corrects the defects that "
-                   "docs/dapple.md lists, and limits memory"),
-    OPTION(rh_plan_request, import_as, OPTION_WORD, "import", .takers = PLANS_DAPPLE, .topic = "dapple",
-           .argument = "NAME", .initial = "auto", .words = imports,
-           .help =
-               "how the graph becomes a chain of layers: hpgo is the DAPPLE planner's way, rehearse our own "
-               "(docs/graph.md); auto is rehearse for an exact search with dapple-fixed, else hpgo"),
-    OPTION(rh_plan_request, profile_batch, OPTION_INTEGER, "profile-batch", .takers = PLANS_DAPPLE,
-           .dimension = DIMENSION_SAMPLES, .topic = "dapple", .argument = "N", .min = 1,
-           .max = PROFILE_MAX_MICROBATCH,
-           .help =
-               "samples that the graph was measured with; needed where its name does not end in -pbs-N.txt"),
-    OPTION(
-        rh_plan_request, state_factor, OPTION_NUMBER, "state-factor", .takers = PLANS_DAPPLE,
-        .dimension = DIMENSION_NUMBER, .topic = "dapple", .argument = "F", .initial = "4", .max = 1e6,
-        .help =
-            "bytes of weights, gradients and optimizer state per byte of weights; 4 is Adam in fp32, HPGO's "
-            "examples have 2 to 4"),
-    OPTION(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .takers = PLANS_DAPPLE,
-           .dimension = DIMENSION_DATA, .topic = "dapple", .unit = UNIT_BYTES, .argument = "BYTES",
-           .initial = "0",
-           .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
-    OPTION(
-        rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .takers = PLANS_LAYERS,
-        .needs = "search=fold-greedy search=fold-dp", .topic = "pipeline",
-        .help =
-            "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
-            "does"),
-    OPTION(rh_plan_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"),
-    OPTION(rh_plan_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
-           .help = "also draw the plan or the sweep; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION_OF(rh_plan_request, fix, OPTION_TEXT, "fix", .takers = PLANS_JOB | PLANS_ONLY_MODEL,
+              .repeats = true),
+    OPTION_OF(rh_plan_request, top, OPTION_INTEGER, "top", .takers = PLANS_JOB, .initial = "1", .min = 1,
+              .max = 1000),
+    OPTION_OF(rh_plan_request, pareto, OPTION_FLAG, "pareto", .takers = PLANS_JOB),
+    OPTION_OF(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .takers = PLANS_JOB,
+              .dimension = DIMENSION_TOKENS, .unit = UNIT_COUNT, .min = OPTION_POSITIVE, .max = 1e18),
+    OPTION_OF(rh_plan_request, price, OPTION_TEXT, "price", .takers = PLANS_JOB,
+              .dimension = DIMENSION_WITH_UNIT),
+    OPTION_OF(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .takers = PLANS_JOB, .needs = "tokens",
+              .dimension = DIMENSION_WITH_UNIT, .unit = UNIT_DURATION, .min = OPTION_POSITIVE),
+    OPTION_OF(rh_plan_request, explain, OPTION_FLAG, "explain", .takers = PLANS_JOB),
+    OPTION_OF(rh_plan_request, no_neighbours, OPTION_FLAG, "no-neighbours", .takers = PLANS_JOB),
+    OPTION_OF(rh_plan_request, plan, OPTION_FILE, "plan"),
+    OPTION_OF(rh_plan_request, emit, OPTION_WORD, "emit", .words = launch_format_names),
+    OPTION_OF(rh_plan_request, launcher, OPTION_WORD, "launcher", .needs = "emit",
+              .words = launch_launcher_names),
+    OPTION_OF(rh_plan_request, flags, OPTION_FILE, "flags", .takers = PLANS_JOB),
+    OPTION_OF(rh_plan_request, root, OPTION_FILE, "root", .needs = "flags"),
+    OPTION_OF(rh_plan_request, rules, OPTION_WORD, "rules", .takers = PLANS_DAPPLE, .initial = "dapple",
+              .words = rules),
+    OPTION_OF(rh_plan_request, import_as, OPTION_WORD, "import", .takers = PLANS_DAPPLE, .initial = "auto",
+              .words = imports),
+    OPTION_OF(rh_plan_request, profile_batch, OPTION_INTEGER, "profile-batch", .takers = PLANS_DAPPLE,
+              .dimension = DIMENSION_SAMPLES, .min = 1, .max = PROFILE_MAX_MICROBATCH),
+    OPTION_OF(rh_plan_request, state_factor, OPTION_NUMBER, "state-factor", .takers = PLANS_DAPPLE,
+              .dimension = DIMENSION_NUMBER, .initial = "4", .max = 1e6),
+    OPTION_OF(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .takers = PLANS_DAPPLE,
+              .dimension = DIMENSION_DATA, .unit = UNIT_BYTES, .initial = "0"),
+    OPTION_OF(rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .takers = PLANS_LAYERS,
+              .needs = "search=fold-greedy search=fold-dp"),
+    OPTION_OF(rh_plan_request, output, OPTION_FILE, "output", .letter = 'o'),
+    OPTION_OF(rh_plan_request, figure, OPTION_FILE, "figure"),
     OPTION_PAGE(rh_plan_request, "output"),
-    OPTION(rh_plan_request, from, OPTION_HANDLE, "from",
-           .help = "a plan that was found or loaded before, instead of searching one"),
-    OPTION(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,
-           .help = "output format wanted later: refused at once if the plan cannot have it"),
+    OPTION_OF(rh_plan_request, from, OPTION_HANDLE, "from"),
+    OPTION_OF(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms),
     OPTION_END,
 };
 

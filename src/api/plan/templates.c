@@ -82,30 +82,18 @@ static bool open_and_find(const void *request, const struct api_call *call, stru
 
 const struct option_spec api_templates_options[] = {
     PLANNING_MODEL(rh_templates_request),
-    OPTION(
-        rh_templates_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
-        .help =
-            "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of such folders "
-            "named by device type"),
-    OPTION(rh_templates_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true,
-           .argument = "FILE", .help = "the cluster, rehearse-cluster/1"),
-    OPTION(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
-           .help = "with --model: samples of a micro-batch, 0 is 1; with an Oobleck folder: read its "
-                   "mb{N}.json, 0 reads the only one"),
+    OPTION_OF(rh_templates_request, profile, OPTION_FILE, "profile", .letter = 'p'),
+    OPTION_OF(rh_templates_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true),
+    OPTION_OF(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+              .dimension = DIMENSION_SAMPLES, .initial = "0", .max = PROFILE_MAX_MICROBATCH),
     PLANNING_ALLREDUCE(rh_templates_request),
     PLANNING_MEMORY(rh_templates_request),
-    OPTION(rh_templates_request, nodes, OPTION_TEXT, "nodes", .argument = "A..B",
-           .help = "numbers of nodes to plan for (default: all)"),
-    OPTION(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
-           .initial = "0", .max = PLAN_MAX_MICROBATCHES,
-           .help = "micro-batches per iteration; 0: Oobleck's default, three per stage"),
-    OPTION(rh_templates_request, objective, OPTION_WORD, "objective", .argument = "NAME",
-           .initial = "pipeline", .words = objectives,
-           .help = "the minimised time: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck "
-                   "is the reference's T1 + T2 + T3"),
-    OPTION(rh_templates_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .help = "also write the templates (rehearse-templates/2) to FILE"),
+    OPTION_OF(rh_templates_request, nodes, OPTION_TEXT, "nodes"),
+    OPTION_OF(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
+              .initial = "0", .max = PLAN_MAX_MICROBATCHES),
+    OPTION_OF(rh_templates_request, objective, OPTION_WORD, "objective", .initial = "pipeline",
+              .words = objectives),
+    OPTION_OF(rh_templates_request, output, OPTION_FILE, "output", .letter = 'o'),
     OPTION_END,
 };
 

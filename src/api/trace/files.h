@@ -6,8 +6,7 @@
 #include "trace/store/store.h"
 
 #define OPTION_TRACE(request)                                                                                \
-    OPTION(request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true, .argument = "DB",     \
-           .help = "the trace")
+    OPTION_SHARED(request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true)
 
 /* Warns the caller that a trace is incomplete. */
 bool trace_warn(const char *path, const struct trace_reader *reader, struct error *err);

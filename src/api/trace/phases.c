@@ -8,8 +8,7 @@
 
 const struct option_spec api_trace_phases_options[] = {
     OPTION_TRACE(rh_trace_phases_request),
-    OPTION(rh_trace_phases_request, store, OPTION_FLAG, "store",
-           .help = "also store them in the trace, replacing those found before"),
+    OPTION_OF(rh_trace_phases_request, store, OPTION_FLAG, "store"),
     OPTION_END,
 };
 

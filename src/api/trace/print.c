@@ -17,19 +17,13 @@ static void trace_import_write_json(const char *store, const struct trace_import
 /* rh_trace_import: traces of other tools become a trace of ours. */
 
 const struct option_spec api_trace_import_options[] = {
-    OPTION(rh_trace_import_request, paths, OPTION_FILE, "paths", .repeats = true, .is_operand = true,
-           .required = true, .argument = "PATH", .help = "files, and folders of one run"),
-    OPTION(rh_trace_import_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "DB",
-           .initial = "run.db", .help = "the trace, an SQLite file"),
-    OPTION(rh_trace_import_request, force, OPTION_FLAG, "force",
-           .help = "replace an existing trace when the new one is complete"),
-    OPTION(rh_trace_import_request, append, OPTION_FLAG, "append",
-           .help = "add to an existing trace, such as a GPU's log to a recorded run"),
-    OPTION(rh_trace_import_request, zone, OPTION_TEXT, "zone", .argument = "ZONE",
-           .help = "the zone of local times: UTC, +HH:MM or -HH:MM; else TZ, else this machine's"),
-    OPTION(rh_trace_import_request, day, OPTION_TEXT, "day", .argument = "YYYY-MM-DD",
-           .help = "the date of times without a date; by default that of another file of the folder, else "
-                   "that of the file itself"),
+    OPTION_OF(rh_trace_import_request, paths, OPTION_FILE, "paths", .repeats = true, .is_operand = true,
+              .required = true),
+    OPTION_OF(rh_trace_import_request, output, OPTION_FILE, "output", .letter = 'o', .initial = "run.db"),
+    OPTION_OF(rh_trace_import_request, force, OPTION_FLAG, "force"),
+    OPTION_OF(rh_trace_import_request, append, OPTION_FLAG, "append"),
+    OPTION_OF(rh_trace_import_request, zone, OPTION_TEXT, "zone"),
+    OPTION_OF(rh_trace_import_request, day, OPTION_TEXT, "day"),
     OPTION_END,
 };
 

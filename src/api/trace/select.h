@@ -10,8 +10,7 @@
     OPTION(request, kinds, OPTION_TEXT, "kind", .repeats = true, .argument = "KIND",                         \
            .help = "only calls on this kind of file: file, pipe, socket, device, other (eventfd, "           \
                    "terminal, ...) or all; by default " otherwise),                                          \
-        OPTION(request, path, OPTION_TEXT, "path", .argument = "PATTERN",                                    \
-               .help = "only calls and disk requests of files whose path matches, of any kind: '/data/*'")
+        OPTION_SHARED(request, path, OPTION_TEXT, "path")
 
 /* `otherwise`: the kinds where a caller asks for none, and for no path; 0: all. */
 bool select_read(const struct rh_list *kinds, const char *path, unsigned otherwise,

@@ -10,8 +10,7 @@
 
 const struct option_spec api_trace_show_options[] = {
     OPTION_TRACE(rh_trace_show_request),
-    OPTION(rh_trace_show_request, keep_rows, OPTION_FLAG, "keep-rows", .of_callers = true,
-           .help = "also return all rows as lists: events.start_ns, blocks.bytes, samples.value, ..."),
+    OPTION_OF(rh_trace_show_request, keep_rows, OPTION_FLAG, "keep-rows", .of_callers = true),
     OPTIONS_SELECT(rh_trace_show_request, "all"),
     OPTION_END,
 };

@@ -227,68 +227,30 @@ static bool run(const void *request, const struct api_call *call, struct api_rep
 }
 
 const struct option_spec api_validate_options[] = {
-    OPTION(rh_validate_request, table, OPTION_FILE, "table", .is_operand = true, .argument = "TABLE",
-           .help =
-               "runs, one per row (CSV, also packed by gzip); default: the published runs that come with the "
-               "program"),
-    OPTION(rh_validate_request, gpu, OPTION_TEXT, "gpu", .argument = "NAME",
-           .help = "the device of all runs, if the table has no such column"),
-    OPTION(rh_validate_request, software, OPTION_TEXT, "software", .argument = "NAME",
-           .help = "the training software of all runs, if the table has no such column; without both, "
-                   "megatron-core, and megatron-deepspeed for BigScience's chronicles"),
-    OPTION(rh_validate_request, precision, OPTION_TEXT, "precision", .argument = "NAME", .initial = "bf16",
-           .help = "the precision of all runs, if the table has no such column"),
-    OPTION(rh_validate_request, recompute, OPTION_TEXT, "recompute", .argument = "WHAT",
-           .help = "the recomputation of all runs, if the table has no such column"),
-    OPTION(rh_validate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
-           .initial = "0", .min = 0, .max = 65536,
-           .help = "devices of a node, if the table has no such column; 0: the usual number for the device"),
-    OPTION(rh_validate_request, across, OPTION_TEXT, "across", .argument = "NAME",
-           .help = "the link between nodes (rehearse cost --list), if the table has no such column"),
-    OPTION(
-        rh_validate_request, set, OPTION_TEXT, "set", .argument = "NAME",
-        .help =
-            "only runs of this set, a column of the table; of the published runs: trainers, simumax, mlperf, "
-            "recipes"),
-    OPTION(rh_validate_request, device_file, OPTION_FILE, "device-file", .was = "devices", .argument = "FILE",
-           .help = "your own devices; a device of the same name replaces the known one (docs/device.md)"),
-    OPTION(rh_validate_request, links, OPTION_FILE, "links", .argument = "FILE",
-           .help = "your own links; a link of the same name replaces the known one (docs/collectives.md)"),
-    OPTION(rh_validate_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
-           .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
-    OPTION(rh_validate_request, rows, OPTION_FLAG, "rows",
-           .help = "print every run, and the reason why a run is not scored"),
-    OPTION(
-        rh_validate_request, wide, OPTION_FLAG, "wide", .letter = 'w',
-        .help =
-            "print full names, and with --rows degrees, batches and parts of times, wider than 100 columns"),
-    OPTION(rh_validate_request, best, OPTION_FLAG, "best",
-           .help = "also plan every run anew on its devices, and print the predicted gain of the best split; "
-                   "with --rows, also its changes"),
-    OPTION(rh_validate_request, simulate, OPTION_FLAG, "simulate",
-           .help = "also simulate every run, and print the errors of formula and simulation side by side; "
-                   "with --rows, "
-                   "of each run"),
-    OPTION(rh_validate_request, level, OPTION_WORD, "level", .argument = "LEVEL", .words = levels,
-           .initial = "auto", .help = "--simulate: by passes or by layers, as of rehearse simulate"),
-    OPTION(rh_validate_request, rank, OPTION_FLAG, "rank",
-           .help =
-               "also rank the measured splits of each job by predicted and by measured time, and print the "
-               "correlation and the regret of the predicted best; with --rows, every split"),
-    OPTION(rh_validate_request, no_neighbours, OPTION_FLAG, "no-neighbours",
-           .help = "the formulas alone: predictions are not corrected by known runs"),
-    OPTION(rh_validate_request, leave_out, OPTION_WORD, "leave-out", .argument = "PART",
-           .words = run_part_names, .initial = "nothing",
-           .help =
-               "also predict each job, source, software, device or model as if no run of it were known, and "
-               "print errors and the share inside the intervals"),
-    OPTION(rh_validate_request, worst, OPTION_INTEGER, "worst", .argument = "N", .initial = "0", .min = 0,
-           .max = 1000, .help = "also print the N runs with the largest errors"),
-    OPTION(rh_validate_request, schedules, OPTION_FLAG, "schedules",
-           .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
-                   "(default: data/schedules.csv, which comes with the program): simulate them"),
-    OPTION(rh_validate_request, figure, OPTION_FILE, "figure", .argument = "FILE",
-           .help = "draw predicted against measured times (.svg, .png, .pdf)"),
+    OPTION_OF(rh_validate_request, table, OPTION_FILE, "table", .is_operand = true),
+    OPTION_OF(rh_validate_request, gpu, OPTION_TEXT, "gpu"),
+    OPTION_OF(rh_validate_request, software, OPTION_TEXT, "software"),
+    OPTION_OF(rh_validate_request, precision, OPTION_TEXT, "precision", .initial = "bf16"),
+    OPTION_OF(rh_validate_request, recompute, OPTION_TEXT, "recompute"),
+    OPTION_OF(rh_validate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .initial = "0",
+              .min = 0, .max = 65536),
+    OPTION_OF(rh_validate_request, across, OPTION_TEXT, "across"),
+    OPTION_OF(rh_validate_request, set, OPTION_TEXT, "set"),
+    OPTION_OF(rh_validate_request, device_file, OPTION_FILE, "device-file", .was = "devices"),
+    OPTION_OF(rh_validate_request, links, OPTION_FILE, "links"),
+    OPTION_OF(rh_validate_request, calibration, OPTION_FILE, "calibration"),
+    OPTION_OF(rh_validate_request, rows, OPTION_FLAG, "rows"),
+    OPTION_OF(rh_validate_request, wide, OPTION_FLAG, "wide", .letter = 'w'),
+    OPTION_OF(rh_validate_request, best, OPTION_FLAG, "best"),
+    OPTION_OF(rh_validate_request, simulate, OPTION_FLAG, "simulate"),
+    OPTION_OF(rh_validate_request, level, OPTION_WORD, "level", .words = levels, .initial = "auto"),
+    OPTION_OF(rh_validate_request, rank, OPTION_FLAG, "rank"),
+    OPTION_OF(rh_validate_request, no_neighbours, OPTION_FLAG, "no-neighbours"),
+    OPTION_OF(rh_validate_request, leave_out, OPTION_WORD, "leave-out", .words = run_part_names,
+              .initial = "nothing"),
+    OPTION_OF(rh_validate_request, worst, OPTION_INTEGER, "worst", .initial = "0", .min = 0, .max = 1000),
+    OPTION_OF(rh_validate_request, schedules, OPTION_FLAG, "schedules"),
+    OPTION_OF(rh_validate_request, figure, OPTION_FILE, "figure"),
     OPTION_END,
 };
 

@@ -46,29 +46,9 @@ static const struct option_spec options[] = {
     OPTION_END,
 };
 
-static const struct command_example examples[] = {
-    {"rehearse cost --model gpt2-xl --device rtx-4090,v100-16gb -o profile.json", "a profile to plan with"},
-    {"rehearse cost --model llama-3-8b --device h100 --tensor 8",
-     "look at the layers, each on eight devices"},
-    {"rehearse cost layers/*.mlir --device v100,a100-80gb,h100 -o profiles/",
-     "a profile per device type from exported layers"},
-    {"rehearse cost layer.mlir --explain --attention flash2", "where its time goes"},
-    {"rehearse cost layer.mlir --json", "operations and bytes of a module"},
-    {"rehearse cost --list", "models, devices, links and software"},
-    {NULL, NULL},
-};
-
 const struct command command_cost = {
-    .name = "cost",
-    .summary = "make a profile from HLO, or from published numbers of a model and devices",
-    .description =
-        "Computes the time of each layer of a model on each device type: that of every kernel of its forward "
-        "and backward pass, from tiles and waves of matrix products, memory traffic and launches, with "
-        "parameters fitted to measurements (docs/cost.md has the sources and the errors).\n\n"
-        "The model is a known name, a file with its numbers, or files of HLO, StableHLO or MHLO text. "
-        "Without devices, the operations and bytes of files are counted.",
+    SAYS_cost,
     .asks = &api_cost,
     .options = options,
-    .examples = examples,
     .run = run_cost,
 };

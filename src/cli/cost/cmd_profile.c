@@ -3,25 +3,10 @@
 #include "cli/output.h"
 #include "core/fields.h"
 
-static const struct command_example show_examples[] = {
-    {"rehearse profile show profile.json", "the time of each layer on each device type"},
-    {"rehearse profile show --microbatch-size 4 profiles/gpt2-xl",
-     "an Oobleck folder with several mb{N}.json"},
-    {NULL, NULL},
-};
-
 const struct command command_profile_show = {
-    .name = "profile show",
-    .summary = "show the time of each layer on each device type",
-    .description =
-        "Reads a profile in any format and prints the sums and the layers of each device type; equal "
-        "neighbours share a row. --json prints the profile as rehearse-profile/1.\n\n"
-        "A profile is a rehearse-profile/1 file, an Oobleck folder (mb{N}.json, "
-        "allreduce_in_node.json, allreduce_across_nodes.json), or a folder of such folders named by "
-        "device type.",
+    SAYS_profile_show,
     .asks = &api_profile_show,
     .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
-    .examples = show_examples,
 };
 
 /* ---- convert ---- */
@@ -67,20 +52,9 @@ static const struct option_spec convert_table[] = {
     OPTION_END,
 };
 
-static const struct command_example convert_examples[] = {
-    {"rehearse profile convert profiles/gpt2-xl -o gpt2-xl.json", "an Oobleck folder into one file"},
-    {"rehearse profile convert gpt2-xl.json --to oobleck -o profiles/gpt2-xl", "and back"},
-    {NULL, NULL},
-};
-
 const struct command command_profile_convert = {
-    .name = "profile convert",
-    .summary = "write a profile in another format",
-    .description = "Reads a profile in any format and writes it as rehearse-profile/1 or for Oobleck. Times "
-                   "and bytes are unchanged when they are read back. Oobleck's files have no place for names "
-                   "of layers and models and for output bytes: these are lost.",
+    SAYS_profile_convert,
     .asks = &api_profile_show,
     .options = convert_table,
-    .examples = convert_examples,
     .run = convert,
 };

@@ -42,31 +42,9 @@ static bool run_feed(void *context, struct error *err)
     return done;
 }
 
-static const struct command_example examples[] = {
-    {"rehearse feed unet3d_h100 --accelerators 4", "do four emulated H100s stay busy?"},
-    {"rehearse feed unet3d_h100 data/mine --accelerators 4",
-     "the same from the folder of 'rehearse dataset generate -o data/mine'"},
-    {"rehearse feed unet3d_h100 --find-max-accelerators", "how many emulated H100s stay busy?"},
-    {"rehearse feed unet3d_h100 --vary accelerators=1,2,4,8 --vary batch=1,2,4 -o grid",
-     "12 runs in one table; 'rehearse figure steps grid' draws their steps"},
-    {"mpirun -n 4 rehearse feed resnet50_h100 -a 8 -o results",
-     "from several hosts, with DLIO's result files"},
-    {"rehearse feed llama_8b_zero3 -a 8 --set checkpoint.checkpoint_folder=/mnt/ckpt", "checkpoints"},
-    {NULL, NULL},
-};
-
 const struct command command_feed = {
-    .name = "feed",
-    .summary = "load the real storage with emulated accelerators, and report whether they stay busy",
-    .description =
-        "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a training "
-        "job would: shuffled, ahead of time, by threads. An emulated accelerator sleeps for the compute time "
-        "of a step. Reports accelerator utilisation (AU), stalls by cause, throughput from storage and from "
-        "the page cache, and checkpoint times.\n\nThe exit status is 0 when AU met its target, every sample "
-        "was read once, from storage and not from the page cache, and the run completed; else 1. 'rehearse "
-        "dataset generate' makes the data.",
+    SAYS_feed,
     .asks = &api_feed,
     .options = COMMAND_ROWS(LINE_JSON_OF("print result.json instead of a report for people"), FEED_CSV),
-    .examples = examples,
     .run = run_feed,
 };

@@ -22,25 +22,10 @@ static bool run_report(void *context, struct error *err)
     return done;
 }
 
-static const struct command_example examples[] = {
-    {"rehearse report runs/", "runs/report.html: all files of the folder on one page"},
-    {"rehearse report runs/ -o report.html --title 'UNET3D on the new array'",
-     "the page elsewhere, with a title"},
-    {NULL, NULL},
-};
-
 const struct command command_report = {
-    .name = "report",
-    .summary = "put all files of a folder on one HTML page",
-    .description =
-        "Makes one page of the plans, sweeps, profiles, storage runs, traces, comparisons and pictures in a "
-        "folder and the folders in it: tables, figures and links to the files. The page needs no network, "
-        "and "
-        "can be printed.\n\n"
-        "The page lists files that it does not understand or cannot read, and a warning names each.",
+    SAYS_report,
     .asks = &api_report_page,
     .options =
         COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
-    .examples = examples,
     .run = run_report,
 };

@@ -55,28 +55,9 @@ static bool run_measure_layers(void *context, struct error *err)
     return done;
 }
 
-static const struct command_example examples[] = {
-    {"rehearse measure layers --pjrt pjrt_plugin.so", "the devices of the plugin"},
-    {"rehearse measure layers --pjrt pjrt_plugin.so --cores 0 block.mlir -o block.json",
-     "a layer on one core, and its profile"},
-    {"rehearse measure layers -m gpt2 --type bf16 -o gpt2.json", "a model on this processor"},
-    {NULL, NULL},
-};
-
 const struct command command_measure_layers = {
-    .name = "measure layers",
-    .summary = "time layers on this machine",
-    .description =
-        "Runs layers with random inputs until their times are steady, then until the 95 % interval of the "
-        "median is narrow or the time limit is reached (reported). The interval is made to cover the median "
-        "of a second measurement. Bimodal or growing times, other load on the cores and throttling are "
-        "detected and reported.\n\nFiles of StableHLO are compiled and run by a PJRT plugin, a library with "
-        "which JAX and others drive a kind of device. Its own counts of operations, bytes and memory are "
-        "shown beside those of 'rehearse cost'. Without a plugin, models and files of StableHLO and HLO are "
-        "measured kernel by kernel: the kernels of 'rehearse cost' in oneDNN, a layer is their sum. --output "
-        "writes a profile, which all planners read.",
+    SAYS_measure_layers,
     .asks = &api_measure_layers,
     .options = COMMAND_ROWS(LINE_JSON),
-    .examples = examples,
     .run = run_measure_layers,
 };

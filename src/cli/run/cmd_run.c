@@ -43,34 +43,8 @@ static bool run_ranks(void *context, struct error *err)
     return done;
 }
 
-static const struct command_example examples[] = {
-    {"rehearse run plan.json", "play the plan in one process"},
-    {"rehearse run plan.json --ranks 8 --trace run.json", "by eight ranks, with a trace for Perfetto"},
-    {"mpirun -n 4 rehearse run plan.json --link host", "over the hosts' network alone"},
-    {NULL, NULL},
-};
-
-static const struct command_topic topics[] = {{"drills", "of nodes that are lost and return"},
-                                              {"kernels", "of --compute kernels"},
-                                              {"hosts", "of training data and checkpoints"},
-                                              {"output", "of files that are written"},
-                                              {NULL, NULL}};
-
 const struct command command_run = {
-    .name = "run",
-    .summary = "play a plan with real messages between real ranks",
-    .description =
-        "Plays the tasks that 'rehearse simulate' computes: each rank emulates some devices of the plan, "
-        "whose kernels "
-        "end at "
-        "a deadline and whose messages and collectives carry real bytes. Prints what an iteration takes by "
-        "the plan's "
-        "formula, simulated, and played.\n\n"
-        "Every message, sum and activation is compared with the schedule; a difference is an error.",
-    .asks = &api_play,
-    .operands = {.min = 1},
-    .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
-    .topics = topics,
-    .examples = examples,
+    SAYS_run,      .asks = &api_play,
+    .operands = {.min = 1}, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
     .run = run_ranks,
 };

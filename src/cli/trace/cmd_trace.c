@@ -75,34 +75,10 @@ static bool run_trace(void *context, struct error *err)
     return done;
 }
 
-static const struct command_example examples[] = {
-    {"rehearse trace -o run.db -- python train.py", "file and disk operations of a training job"},
-    {"rehearse trace -o feed.db -- rehearse feed unet3d_h100", "the same of its emulation"},
-    {"rehearse trace -o run.db --container web", "a container that runs already, with all its processes"},
-    {"rehearse trace -o run.db --pid 4711", "a job that runs already, until it ends or Ctrl-C"},
-    {"rehearse trace -o run.db --no-bpf -- ./job",
-     "without root: processors, processes, disks, network, GPUs"},
-    {NULL, NULL},
-};
-
 const struct command command_trace = {
-    .name = "trace",
-    .summary = "record how a command uses files, disks, processors and GPUs",
-    .description =
-        "Runs COMMAND and records the actions of COMMAND and its children in an SQLite file: each open, "
-        "read, write, "
-        "page fault on a file, io_uring request, fsync and the like with path, offset, size, result, "
-        "latency, and whether the page cache had the data; and each request to a disk with the process "
-        "behind it. Ten times a second it samples processors, processes, disks, network, memory and GPUs.\n\n"
-        "It needs root, or CAP_BPF and CAP_PERFMON; --no-bpf needs no rights and records only the "
-        "samples. Ctrl-C ends the command and then the trace. The exit status is that of COMMAND, even if "
-        "the trace could not be written to the end. An existing trace is kept, unless --force replaces it "
-        "once COMMAND has started.\n\n"
-        "Events that did not fit into the buffer between the kernel and this program are counted by class "
-        "and shown.",
+    SAYS_trace,
     .asks = &api_trace,
     .options = COMMAND_ROWS(LINE_JSON_OF("print a summary of the recording as JSON, on standard error")),
     .operands = {.help = "the command to run, after '--', with its own options"},
-    .examples = examples,
     .run = run_trace,
 };

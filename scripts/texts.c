@@ -1,0 +1,104 @@
+/* Prints what is said of commands and options as macros, each a part of an initialiser, for the tables that have the rest: of
+ * "trace show" SAYS_trace_show, and of an option of struct rh_plan_request SAYS_rh_plan_request_fix. A program of its own that runs
+ * while rehearse is built:
+ *
+ *     texts src/api/texts.yaml */
+#include "core/doc.h"
+#include "core/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct doc *doc;
+
+static bool add_text(struct text *out, const struct doc_node *node, struct error *err)
+{
+    if (node->type != DOC_STRING || strpbrk(node->text, "\n\t\r"))
+        return doc_error(doc, node, err, "expected a text of one line");
+    text_add_quoted(out, node->text);
+    return true;
+}
+
+/* Adds the paragraphs of a list of texts, and of other lists and maps an array of pairs, as struct command_topic[] of "topics". */
+static bool add_items(struct text *out, const struct doc_node *list, struct error *err)
+{
+    bool ok = true,
+         paragraphs = list->type == DOC_LIST && list->first_child && list->first_child->type == DOC_STRING;
+    if (!paragraphs)
+        text_format(out, "(const struct command_%.*s[]){", (int)strlen(list->key) - 1, list->key);
+    for (const struct doc_node *item = list->first_child; ok && item; item = item->next) {
+        if (paragraphs && item != list->first_child)
+            text_add(out, "\"\\n\\n\"");
+        if (paragraphs) {
+            ok = add_text(out, item, err);
+            continue;
+        }
+        const struct doc_node *line = doc_find(item, "line"), *what = doc_find(item, "what");
+        text_add(out, "{");
+        if (line)
+            ok = add_text(out, line, err);
+        else
+            text_add_quoted(out, item->key);
+        text_add(out, ", ");
+        ok = ok && add_text(out, what ? what : item, err);
+        text_add(out, "}, ");
+    }
+    text_add(out, paragraphs ? "" : "{NULL, NULL}}");
+    return ok;
+}
+
+/* Adds the macro of a command, or of an option of `owner`. */
+static bool add_macro(struct text *out, const char *owner, const struct doc_node *map, struct error *err)
+{
+    bool ok = map->type == DOC_MAP || doc_error(doc, map, err, "expected a map of texts");
+    text_format(out, "#define SAYS_%s%s", owner ? owner : "", owner ? "_" : "");
+    for (const char *at = map->key; *at; at++)
+        text_format(out, "%c", isalnum((unsigned char)*at) ? *at : '_');
+    if (!owner) {
+        text_add(out, " .name = ");
+        text_add_quoted(out, map->key);
+    }
+    for (const struct doc_node *text = map->first_child; ok && text; text = text->next) {
+        text_format(out, "%s .%s = ", owner && text == map->first_child ? "" : ",", text->key);
+        ok = text->type == DOC_STRING ? add_text(out, text, err) : add_items(out, text, err);
+    }
+    text_add(out, "\n");
+    return ok;
+}
+
+static bool add_all(struct text *out, struct error *err)
+{
+    const struct doc_node *commands = doc_need(doc, doc->root, "commands", err);
+    const struct doc_node *options = commands ? doc_need(doc, doc->root, "options", err) : NULL;
+    bool ok = options;
+    for (const struct doc_node *command = ok ? commands->first_child : NULL; ok && command;
+         command = command->next)
+        ok = add_macro(out, NULL, command, err);
+    for (const struct doc_node *owner = ok ? options->first_child : NULL; owner; owner = owner->next)
+        for (const struct doc_node *option = owner->first_child; ok && option; option = option->next)
+            ok = add_macro(out, owner->key, option, err);
+    return ok && (!out->failed || error_memory(err));
+}
+
+int main(int argc, char **argv)
+{
+    struct error err;
+    struct doc read;
+    struct text out = {0};
+    if (argc != 2)
+        return 2;
+    bool ok = doc_load(&read, argv[1], &err);
+    if (ok) {
+        doc = &read;
+        ok = add_all(&out, &err);
+        doc_release(&read);
+    }
+    if (ok)
+        printf("/* Made of %s. */\n%s", strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1],
+               out.data);
+    else
+        fprintf(stderr, "%s\n", err.text);
+    text_release(&out);
+    return !ok || fflush(stdout) != 0;
+}
