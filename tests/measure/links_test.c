@@ -5,6 +5,7 @@
 #include "rehearse.h"
 #include "support/ranks.h"
 
+#include <dlfcn.h>
 #include <math.h>
 
 /* ---- One rank of several: what it prints is looked at by the tests ---- */
@@ -74,16 +75,21 @@ static int rank_main(const char *mode)
         return differ_main(mode);
     struct carrier carrier = {0};
     const char *fake = getenv("REHEARSE_FAKE_NCCL");
-    struct comm *comm = comm_open(strcmp(mode, "stuck") == 0 ? 3.0 : 50.0, &err);
+    struct comm *comm = comm_open(strcmp(mode, "stuck") == 0 ? 2.0 : 50.0, &err);
     bool nccl = strcmp(mode, "mpi") != 0;
-    bool ok = comm &&
-              (nccl ? carrier_open_nccl(&carrier, comm, strcmp(mode, "none") == 0 ? "no-such-nccl.so" : fake,
-                                        strcmp(mode, "driver") == 0 ? "no-such-cuda.so" : fake, 65536, &err)
-                    : carrier_open_mpi(&carrier, comm, 65536, &err));
+    bool ok =
+        comm && (nccl ? carrier_open_nccl(&carrier, comm,
+                                          strcmp(mode, "none") == 0    ? "no-such-nccl.so"
+                                          : strcmp(mode, "other") == 0 ? getenv("REHEARSE_NO_PLUGIN")
+                                                                       : fake,
+                                          strcmp(mode, "driver") == 0 ? "no-such-cuda.so" : fake, 65536, &err)
+                      : carrier_open_mpi(&carrier, comm, 65536, &err));
     ok = ok && measure_ranks(comm, &carrier, &err);
     if (!ok)
         printf("<failed: %s>\n", err.text);
     carrier_release(&carrier);
+    if (nccl && dlopen(fake, RTLD_NOW | RTLD_NOLOAD))
+        printf("<NCCL is still loaded>\n");
     comm_close(comm);
     return ok ? 0 : 1;
 }
@@ -115,9 +121,25 @@ static void test_nccl_is_driven_by_its_own_calls(void **state)
         skip();
     ranks_require("<nccl 2.21.5, Fake GPU 80GB, ");
     assert_int_equal(ranks_count("too fast"), 0);
+    assert_int_equal(ranks_count("<NCCL is still loaded>"),
+                     2); /* its threads do not survive that it is not */
+    assert_int_equal(ranks_count("aborted"), 0);
     assert_int_equal(ranks_count("2 ranks of a host, work 0 of kind 3, "), 3);
     assert_int_equal(ranks_count("work 3 of "),
                      0); /* no overlap: what NCCL does beside kernels is the kernels' matter */
+}
+
+/* Runs two ranks in which something fails; skips where there is no MPI. */
+static void fail_nccl(const char *mode, const char *variable, const char *value, const char *rank)
+{
+    setenv(variable, value, 1);
+    if (rank)
+        setenv("FAKE_NCCL_RANK", rank, 1);
+    bool ran = ranks_run(2, mode, "");
+    unsetenv(variable);
+    unsetenv("FAKE_NCCL_RANK");
+    if (!ran)
+        skip();
 }
 
 static void test_what_is_missing_for_nccl_is_said(void **state)
@@ -126,39 +148,89 @@ static void test_what_is_missing_for_nccl_is_said(void **state)
     if (!ranks_run(2, "none", ""))
         skip();
     assert_int_equal(ranks_count("cannot load NCCL: no-such-nccl.so: cannot open"), 2);
+    ranks_require("nvidia/nccl/lib/libnccl.so.2");
     ranks_run(2, "driver", "");
     assert_int_equal(ranks_count("cannot load the GPU driver: no-such-cuda.so: cannot open"), 2);
-    setenv("FAKE_GPUS", "1", 1);
-    ranks_run(2, "nccl", "");
-    unsetenv("FAKE_GPUS");
-    assert_int_equal(ranks_count("rank 1 ("), 2);
-    ranks_require("the host has 1 GPU, but rank 2 of it was started: start one rank per GPU>");
+    ranks_require("nvidia-smi");
+    fail_nccl("nccl", "FAKE_NCCL_VERSION", "21703", NULL);
+    ranks_require("is nccl 2.17.3, expected 2.18 or later>");
+    ranks_run(2, "other", "");
+    ranks_require("has no ncclGetVersion: it is too old, or another library>");
+}
+
+/* Slurm's --gpus-per-task. */
+static void test_a_rank_that_sees_its_own_gpu_alone_uses_it(void **state)
+{
+    (void)state;
+    fail_nccl("nccl", "FAKE_GPUS", "own", NULL);
+    ranks_require("<nccl 2.21.5, Fake GPU 80GB, ");
+}
+
+static void test_ranks_that_share_a_gpu_are_named(void **state)
+{
+    (void)state;
+    fail_nccl("nccl", "FAKE_GPUS", "1", NULL);
+    ranks_require(
+        "ranks 0 and 1 have the same GPU: start one rank per GPU, and look at CUDA_VISIBLE_DEVICES");
+    fail_nccl("nccl", "FAKE_GPUS", "0", NULL);
+    ranks_require("0 GPUs are visible, but rank 1 of the host was started");
 }
 
 static void test_a_failing_call_of_nccl_is_named(void **state)
 {
     (void)state;
-    setenv("FAKE_NCCL_FAIL", "ncclAllReduce", 1);
-    bool ran = ranks_run(2, "nccl", "");
-    unsetenv("FAKE_NCCL_FAIL");
-    if (!ran)
-        skip();
-    ranks_require("<failed: NCCL: all_reduce: a failure as asked>");
-    setenv("FAKE_NCCL_FAIL", "cuMemAlloc", 1);
-    ranks_run(2, "nccl", "");
-    unsetenv("FAKE_NCCL_FAIL");
+    fail_nccl("nccl", "FAKE_NCCL_FAIL", "ncclAllReduce", NULL);
+    ranks_require("NCCL: all_reduce: a failure as asked (NCCL_DEBUG=WARN tells more)>");
+    fail_nccl("nccl", "FAKE_NCCL_FAIL", "cuMemAlloc", NULL);
     ranks_require("CUDA: memory for messages: a failure as asked>");
 }
 
-static void test_a_stream_that_never_ends_is_given_up_after_the_time_out(void **state)
+static void test_a_failure_on_one_rank_is_told_to_all(void **state)
 {
     (void)state;
-    setenv("FAKE_NCCL_FAIL", "never ends", 1);
-    bool ran = ranks_run(2, "stuck", "");
-    unsetenv("FAKE_NCCL_FAIL");
-    if (!ran)
-        skip();
-    ranks_require("NCCL: no operation has completed for 3 s: a rank is lost or hangs>");
+    fail_nccl("nccl", "FAKE_NCCL_FAIL", "ncclAllReduce", "1");
+    assert_int_equal(ranks_count("rank 1 ("), 2);
+    assert_int_equal(ranks_count("NCCL: all_reduce: a failure as asked"), 2);
+}
+
+static void test_an_error_of_another_thread_of_nccl_is_read(void **state)
+{
+    (void)state;
+    fail_nccl("stuck", "FAKE_NCCL_FAIL", "ncclCommGetAsyncError", NULL);
+    ranks_require(
+        "NCCL: send: a failure as asked: socketProgress: Connection closed by remote peer (NCCL_DEBUG");
+    ranks_require("a communicator of rank 0 is aborted");
+}
+
+static void test_a_stream_that_never_ends_is_aborted_after_the_time_out(void **state)
+{
+    (void)state;
+    fail_nccl("stuck", "FAKE_NCCL_FAIL", "never ends", NULL);
+    ranks_require("NCCL: send has not completed for 2 s and was aborted: a rank is lost, or ");
+    ranks_require("a communicator of rank 0 is aborted");
+}
+
+static void test_a_start_that_never_ends_is_aborted_after_the_time_out(void **state)
+{
+    (void)state;
+    fail_nccl("stuck", "FAKE_NCCL_FAIL", "init never ends", NULL);
+    ranks_require("NCCL: ncclCommInitRank has not completed for 2 s and was aborted");
+    ranks_require("a communicator of rank 0 is aborted");
+}
+
+static void test_a_call_that_does_not_return_is_aborted_after_the_time_out(void **state)
+{
+    (void)state;
+    fail_nccl("stuck", "FAKE_NCCL_FAIL", "all_reduce waits", NULL);
+    assert_int_equal(ranks_count("NCCL: all_reduce has not completed for 2 s and was aborted"), 2);
+    ranks_require("a communicator of rank 1 is aborted");
+}
+
+static void test_the_rank_that_does_not_come_is_named(void **state)
+{
+    (void)state;
+    fail_nccl("stuck", "FAKE_NCCL_FAIL", "is gone", "1");
+    ranks_require("the next measurement: waited 2 s for rank 1 (");
 }
 
 static void write_profile(const char *path, int bytes)
@@ -387,8 +459,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_place_and_work_is_measured),
         cmocka_unit_test(test_nccl_is_driven_by_its_own_calls),
         cmocka_unit_test(test_what_is_missing_for_nccl_is_said),
+        cmocka_unit_test(test_a_rank_that_sees_its_own_gpu_alone_uses_it),
+        cmocka_unit_test(test_ranks_that_share_a_gpu_are_named),
         cmocka_unit_test(test_a_failing_call_of_nccl_is_named),
-        cmocka_unit_test(test_a_stream_that_never_ends_is_given_up_after_the_time_out),
+        cmocka_unit_test(test_a_failure_on_one_rank_is_told_to_all),
+        cmocka_unit_test(test_an_error_of_another_thread_of_nccl_is_read),
+        cmocka_unit_test(test_a_stream_that_never_ends_is_aborted_after_the_time_out),
+        cmocka_unit_test(test_a_start_that_never_ends_is_aborted_after_the_time_out),
+        cmocka_unit_test(test_a_call_that_does_not_return_is_aborted_after_the_time_out),
+        cmocka_unit_test(test_the_rank_that_does_not_come_is_named),
         cmocka_unit_test(test_ranks_with_other_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,7 @@ struct carrier {
     const char *name;   /* "mpi", "nccl 2.21.5" */
     const char *device; /* "NVIDIA H100 80GB HBM3"; NULL: the host's memory */
     int64_t memory;     /* bytes of the device; 0: unknown */
+    double *seconds;    /* of this rank's last run, by the device's own clock; NULL: it has none */
     void *context;
 
     /* A group of some ranks; comm_group_open's conditions hold. *group is NULL for a rank outside. */

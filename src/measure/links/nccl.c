@@ -5,24 +5,33 @@
 #include "measure/links/carrier.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN  500e-6 /* seconds without sleep, while a stream works */
-#define SLEEP 20000  /* nanoseconds */
+#define SPIN  500e-6   /* seconds without sleep, while a stream works */
+#define SLEEP 20000    /* nanoseconds */
+#define WATCH 20000000 /* nanoseconds between two looks at a call */
 
 struct over_nccl {
     struct nccl_calls nccl;
     struct cuda_calls cuda;
-    void *nccl_library, *cuda_library;
-    int device;     /* -1: no context is held */
-    double timeout; /* seconds after which a stream is given up */
+    int device;              /* -1: no context is held */
+    double timeout, seconds; /* after which a rank is lost; and what the last run took */
     nccl_comm all;
     cuda_stream stream;
+    cuda_event start, end;
     cuda_pointer in, out;
     char name[32], title[96];
+    atomic_bool is_lost; /* a communicator was aborted: the device is not waited for any more */
+    bool is_watched;
+    pthread_t watch;
+    atomic_bool watch_ends;
+    atomic_int_fast64_t called; /* when a call of `group` began, nanoseconds; 0: there is none */
+    nccl_comm group;
 };
 
 struct nccl_group {
@@ -32,77 +41,78 @@ struct nccl_group {
 
 /* ---- loading ---- */
 
-struct symbol {
-    const char *name;
-    size_t at;
+/* In the order of the members. */
+static const char *const nccl_names[] = {
+    "ncclGetVersion",
+    "ncclGetErrorString",
+    "ncclGetLastError",
+    "ncclGetUniqueId",
+    "ncclCommInitRankConfig",
+    "ncclCommSplit",
+    "ncclCommCount",
+    "ncclCommUserRank",
+    "ncclCommDestroy",
+    "ncclCommAbort",
+    "ncclCommGetAsyncError",
+    "ncclGroupStart",
+    "ncclGroupEnd",
+    "ncclAllReduce",
+    "ncclAllGather",
+    "ncclReduceScatter",
+    "ncclSend",
+    "ncclRecv",
 };
 
-#define NCCL(field, symbol)                                                                                  \
-    {                                                                                                        \
-        symbol, offsetof(struct nccl_calls, field)                                                           \
-    }
-#define CUDA(field, symbol)                                                                                  \
-    {                                                                                                        \
-        symbol, offsetof(struct cuda_calls, field)                                                           \
-    }
-
-static const struct symbol nccl_symbols[] = {
-    NCCL(version, "ncclGetVersion"),
-    NCCL(error, "ncclGetErrorString"),
-    NCCL(unique_id, "ncclGetUniqueId"),
-    NCCL(init, "ncclCommInitRank"),
-    NCCL(split, "ncclCommSplit"),
-    NCCL(count, "ncclCommCount"),
-    NCCL(rank, "ncclCommUserRank"),
-    NCCL(destroy, "ncclCommDestroy"),
-    NCCL(fault, "ncclCommGetAsyncError"),
-    NCCL(group_start, "ncclGroupStart"),
-    NCCL(group_end, "ncclGroupEnd"),
-    NCCL(all_reduce, "ncclAllReduce"),
-    NCCL(all_gather, "ncclAllGather"),
-    NCCL(reduce_scatter, "ncclReduceScatter"),
-    NCCL(send, "ncclSend"),
-    NCCL(receive, "ncclRecv"),
+static const char *const cuda_names[] = {
+    "cuInit",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetUuid",
+    "cuDeviceTotalMem_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuCtxSetCurrent",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuMemAlloc_v2",
+    "cuMemsetD8_v2",
+    "cuMemFree_v2",
+    "cuStreamCreate",
+    "cuStreamQuery",
+    "cuStreamDestroy_v2",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventElapsedTime",
+    "cuEventDestroy_v2",
+    "cuGetErrorString",
 };
 
-static const struct symbol cuda_symbols[] = {
-    CUDA(init, "cuInit"),
-    CUDA(device_count, "cuDeviceGetCount"),
-    CUDA(device_get, "cuDeviceGet"),
-    CUDA(device_name, "cuDeviceGetName"),
-    CUDA(device_memory, "cuDeviceTotalMem_v2"),
-    CUDA(context_retain, "cuDevicePrimaryCtxRetain"),
-    CUDA(context_set, "cuCtxSetCurrent"),
-    CUDA(context_release, "cuDevicePrimaryCtxRelease_v2"),
-    CUDA(allocate, "cuMemAlloc_v2"),
-    CUDA(clear, "cuMemsetD8_v2"),
-    CUDA(free, "cuMemFree_v2"),
-    CUDA(stream_new, "cuStreamCreate"),
-    CUDA(stream_query, "cuStreamQuery"),
-    CUDA(stream_free, "cuStreamDestroy_v2"),
-    CUDA(error, "cuGetErrorString"),
-};
+#define COUNT(names) (sizeof(names) / sizeof *(names))
+_Static_assert(sizeof(struct nccl_calls) == sizeof nccl_names, "names and members");
+_Static_assert(sizeof(struct cuda_calls) == sizeof cuda_names, "names and members");
 
-static bool load(void **library, const char *path, const char *what, const struct symbol *symbols,
+/* The library stays: threads and handlers of the exit of both do not survive that they are unloaded. */
+static bool load(const char *path, const char *what, const char *advice, const char *const *names,
                  size_t count, void *table, struct error *err)
 {
-    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!*library)
-        return error_set(err, ERROR_FAILED, "cannot load %s: %s", what, dlerror());
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library)
+        return error_set(err, ERROR_FAILED, "cannot load %s: %s: %s", what, dlerror(), advice);
     for (size_t i = 0; i < count; i++) {
-        void *call = dlsym(*library, symbols[i].name);
+        void *call = dlsym(library, names[i]);
         if (!call)
             return error_set(err, ERROR_FAILED,
                              "cannot load %s: '%s' has no %s: it is too old, or another library", what, path,
-                             symbols[i].name);
-        memcpy((char *)table + symbols[i].at, &call, sizeof call);
+                             names[i]);
+        memcpy((char *)table + i * sizeof call, &call, sizeof call);
     }
     return true;
 }
 
 static bool nccl_ok(const struct over_nccl *over, int result, const char *what, struct error *err)
 {
-    return result == 0 || error_set(err, ERROR_FAILED, "NCCL: %s: %s", what, over->nccl.error(result));
+    const char *more = result == 0 ? NULL : over->nccl.last_error(NULL);
+    return result == 0 || error_set(err, ERROR_FAILED, "NCCL: %s: %s%s%s (NCCL_DEBUG=WARN tells more)", what,
+                                    over->nccl.error(result), more && *more ? ": " : "", more ? more : "");
 }
 
 static bool cuda_ok(const struct over_nccl *over, int result, const char *what, struct error *err)
@@ -115,13 +125,58 @@ static bool cuda_ok(const struct over_nccl *over, int result, const char *what, 
     return error_set(err, ERROR_FAILED, "CUDA: %s: %s", what, text);
 }
 
+/* ---- ranks that do not come ---- */
+
+/* Ends what waits for other ranks. Which of them did not come is found by those that did: point.c. */
+static void lose(struct over_nccl *over, nccl_comm comm)
+{
+    if (!atomic_exchange(&over->is_lost, true))
+        over->nccl.abort(comm);
+}
+
+static bool is_late(const struct over_nccl *over, const char *what, struct error *err)
+{
+    return error_set(
+        err, ERROR_FAILED,
+        "NCCL: %s has not completed for %.3g s and was aborted: a rank is lost, or messages of its GPU "
+        "do not arrive (NCCL_DEBUG=INFO shows over which cards they go)",
+        what, over->timeout);
+}
+
+/* NCCL's calls wait for other ranks without a limit, as they connect when they first send. */
+static void *watch(void *given)
+{
+    struct over_nccl *over = given;
+    for (; !atomic_load(&over->watch_ends); clock_sleep(WATCH)) {
+        int64_t called = atomic_load(&over->called);
+        if (called > 0 && 1e-9 * (double)(clock_nanoseconds() - called) > over->timeout)
+            lose(over, over->group);
+    }
+    return NULL;
+}
+
+/* Waits for a call of a communicator that does not block. */
+static bool settle(struct over_nccl *over, int result, const char *what, struct error *err)
+{
+    for (double end = clock_now() + over->timeout; result == NCCL_IN_PROGRESS; clock_sleep(SLEEP)) {
+        int failed = over->nccl.fault(over->all, &result);
+        result = failed ? failed : result;
+        if (result == NCCL_IN_PROGRESS && clock_now() > end) {
+            lose(over, over->all);
+            over->all = NULL;
+            return is_late(over, what, err);
+        }
+    }
+    return nccl_ok(over, result, what, err);
+}
+
 /* ---- groups ---- */
 
 static void close_group(void *context, void *given)
 {
     struct over_nccl *over = context;
     struct nccl_group *group = given;
-    if (group && group->comm)
+    if (group && group->comm && !atomic_load(&over->is_lost))
         over->nccl.destroy(group->comm);
     free(group);
 }
@@ -133,9 +188,9 @@ static bool open_group(void *context, int colour, int key, void **made, struct e
     *made = NULL;
     if (!group)
         return error_memory(err);
-    bool ok = nccl_ok(
-        over, over->nccl.split(over->all, colour < 0 ? NCCL_NO_COLOUR : colour, key, &group->comm, NULL),
-        "ncclCommSplit", err);
+    int result =
+        over->nccl.split(over->all, colour < 0 ? NCCL_NO_COLOUR : colour, key, &group->comm, NCCL_CONFIG(1));
+    bool ok = settle(over, result, "ncclCommSplit", err);
     if (ok && colour >= 0)
         ok = nccl_ok(over, over->nccl.rank(group->comm, &group->rank), "ncclCommUserRank", err) &&
              nccl_ok(over, over->nccl.count(group->comm, &group->size), "ncclCommCount", err);
@@ -149,24 +204,28 @@ static bool open_group(void *context, int colour, int key, void **made, struct e
 /* ---- work ---- */
 
 /* Waits for the stream, and looks whether a rank is lost. */
-static bool finish(const struct over_nccl *over, const struct nccl_group *group, struct error *err)
+static bool finish(struct over_nccl *over, const struct nccl_group *group, const char *what,
+                   struct error *err)
 {
     double started = clock_now(), now;
     int result, fault = 0;
     while ((result = over->cuda.stream_query(over->stream)) == CUDA_NOT_READY) {
         now = clock_now();
-        if (over->nccl.fault(group->comm, &fault) != 0 || (fault != 0 && fault != NCCL_IN_PROGRESS))
-            return nccl_ok(over, fault ? fault : 1, "while messages were under way", err);
-        if (now - started > over->timeout)
-            return error_set(err, ERROR_FAILED,
-                             "NCCL: no operation has completed for %.3g s: a rank is lost or hangs",
-                             over->timeout);
+        if (over->nccl.fault(group->comm, &fault) != 0 || (fault != 0 && fault != NCCL_IN_PROGRESS)) {
+            nccl_ok(over, fault ? fault : 1, what, err);
+            lose(over, group->comm);
+            return false;
+        }
+        if (now - started > over->timeout) {
+            lose(over, group->comm);
+            return is_late(over, what, err);
+        }
         if (now - started > SPIN)
             clock_sleep(SLEEP);
         else
             sched_yield();
     }
-    return cuda_ok(over, result, "while messages were under way", err);
+    return cuda_ok(over, result, what, err);
 }
 
 static void *at(cuda_pointer pointer, size_t offset)
@@ -242,10 +301,24 @@ static bool perform_work(void *context, void *given, const struct link_work *wor
     bool pair = work->task != LINK_COLLECTIVE || work->kind == COLLECTIVE_SEND;
     if (pair && group->rank > 1)
         return true;
-    for (int64_t i = 0; i < count; i++)
-        if (!nccl_ok(over, begin(over, group, work), collective_kind_name(work->kind), err))
-            return false;
-    return finish(over, group, err);
+    const char *what = collective_kind_name(work->kind);
+    float milliseconds = 0.0F;
+    int result = 0;
+    over->group = group->comm;
+    atomic_store(&over->called, clock_nanoseconds());
+    bool ok = cuda_ok(over, over->cuda.event_record(over->start, over->stream), "cuEventRecord", err);
+    for (int64_t i = 0; i < count && ok && result == 0; i++)
+        result = begin(over, group, work);
+    atomic_store(&over->called, 0);
+    if (atomic_load(&over->is_lost))
+        return is_late(over, what, err);
+    ok = ok && nccl_ok(over, result, what, err) &&
+         cuda_ok(over, over->cuda.event_record(over->end, over->stream), "cuEventRecord", err) &&
+         finish(over, group, what, err) &&
+         cuda_ok(over, over->cuda.event_between(&milliseconds, over->start, over->end), "cuEventElapsedTime",
+                 err);
+    over->seconds = 1e-3 * (double)milliseconds;
+    return ok;
 }
 
 /* ---- beginning and end ---- */
@@ -253,25 +326,30 @@ static bool perform_work(void *context, void *given, const struct link_work *wor
 static void release(void *context)
 {
     struct over_nccl *over = context;
+    atomic_store(&over->watch_ends, true);
+    if (over->is_watched)
+        pthread_join(over->watch, NULL);
+    bool is_lost = atomic_load(&over->is_lost); /* then the driver would wait for ever */
     if (over->all)
-        over->nccl.destroy(over->all);
-    if (over->stream)
+        (is_lost ? over->nccl.abort : over->nccl.destroy)(over->all);
+    if (over->start && !is_lost)
+        over->cuda.event_free(over->start);
+    if (over->end && !is_lost)
+        over->cuda.event_free(over->end);
+    if (over->stream && !is_lost)
         over->cuda.stream_free(over->stream);
-    if (over->in)
+    if (over->in && !is_lost)
         over->cuda.free(over->in);
-    if (over->out)
+    if (over->out && !is_lost)
         over->cuda.free(over->out);
-    if (over->device >= 0)
+    if (over->device >= 0 && !is_lost)
         over->cuda.context_release(over->device);
-    if (over->nccl_library)
-        dlclose(over->nccl_library);
-    if (over->cuda_library)
-        dlclose(over->cuda_library);
     free(over);
 }
 
+/* Slurm and others may show each rank its own GPU alone, which is then the first. */
 static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int64_t *memory,
-                        struct error *err)
+                        char uuid[CUDA_UUID_BYTES], struct error *err)
 {
     const struct cuda_calls *cuda = &over->cuda;
     int count = 0, device = -1;
@@ -280,12 +358,13 @@ static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int6
     if (!cuda_ok(over, cuda->init(0), "cuInit", err) ||
         !cuda_ok(over, cuda->device_count(&count), "cuDeviceGetCount", err))
         return false;
-    if (ordinal >= count)
+    if (count < 1 || (ordinal >= count && count > 1))
         return error_set(err, ERROR_FAILED,
-                         "the host has %d GPU%s, but rank %d of it was started: start one rank per GPU",
-                         count, count == 1 ? "" : "s", ordinal + 1);
-    if (!cuda_ok(over, cuda->device_get(&device, ordinal), "cuDeviceGet", err) ||
+                         "%d GPUs are visible, but rank %d of the host was started: start one rank per GPU",
+                         count, ordinal + 1);
+    if (!cuda_ok(over, cuda->device_get(&device, count > 1 ? ordinal : 0), "cuDeviceGet", err) ||
         !cuda_ok(over, cuda->device_name(over->title, sizeof over->title, device), "cuDeviceGetName", err) ||
+        !cuda_ok(over, cuda->device_uuid(uuid, device), "cuDeviceGetUuid", err) ||
         !cuda_ok(over, cuda->device_memory(&total, device), "cuDeviceTotalMem", err) ||
         !cuda_ok(over, cuda->context_retain(&context, device), "cuDevicePrimaryCtxRetain", err))
         return false;
@@ -293,6 +372,8 @@ static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int6
     *memory = (int64_t)total;
     return cuda_ok(over, cuda->context_set(context), "cuCtxSetCurrent", err) &&
            cuda_ok(over, cuda->stream_new(&over->stream, 0), "cuStreamCreate", err) &&
+           cuda_ok(over, cuda->event_new(&over->start, 0), "cuEventCreate", err) &&
+           cuda_ok(over, cuda->event_new(&over->end, 0), "cuEventCreate", err) &&
            cuda_ok(over, cuda->allocate(&over->in, (size_t)bytes), "memory for messages", err) &&
            cuda_ok(over, cuda->allocate(&over->out, (size_t)bytes), "memory for messages", err) &&
            cuda_ok(over, cuda->clear(over->in, 0, (size_t)bytes), "cuMemsetD8", err);
@@ -301,15 +382,44 @@ static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int6
 static bool open_libraries(struct over_nccl *over, const char *nccl, const char *cuda, struct error *err)
 {
     int version = 0;
-    if (!load(&over->nccl_library, nccl, "NCCL", nccl_symbols, sizeof nccl_symbols / sizeof *nccl_symbols,
-              &over->nccl, err) ||
-        !load(&over->cuda_library, cuda, "the GPU driver", cuda_symbols,
-              sizeof cuda_symbols / sizeof *cuda_symbols, &over->cuda, err) ||
+    if (!load(nccl, "NCCL", "give its file (pip puts nvidia/nccl/lib/libnccl.so.2 into site-packages)",
+              nccl_names, COUNT(nccl_names), &over->nccl, err) ||
+        !load(cuda, "the GPU driver", "is it installed, and does nvidia-smi list the GPUs?", cuda_names,
+              COUNT(cuda_names), &over->cuda, err) ||
         !nccl_ok(over, over->nccl.version(&version), "ncclGetVersion", err))
         return false;
     snprintf(over->name, sizeof over->name, "nccl %d.%d.%d", version / 10000, version / 100 % 100,
              version % 100);
+    return version >= NCCL_OLDEST ||
+           error_set(err, ERROR_FAILED, "'%s' is %s, expected 2.18 or later", nccl, over->name);
+}
+
+struct gpus {
+    char (*uuids)[CUDA_UUID_BYTES];
+};
+
+static bool note_gpu(void *context, int rank, const char *bytes, size_t length, struct error *err)
+{
+    struct gpus *gpus = context;
+    memcpy(gpus->uuids[rank], bytes, length < CUDA_UUID_BYTES ? length : CUDA_UUID_BYTES);
+    for (int before = 0; before < rank; before++)
+        if (memcmp(gpus->uuids[before], gpus->uuids[rank], CUDA_UUID_BYTES) == 0)
+            return error_set(err, ERROR_FAILED,
+                             "ranks %d and %d have the same GPU: start one rank per GPU, and look at "
+                             "CUDA_VISIBLE_DEVICES (in Slurm --gpus-per-task=1)",
+                             before, rank);
     return true;
+}
+
+/* NCCL waits long for a second rank of a GPU before it says so. */
+static bool check_gpus(struct comm *comm, const char uuid[CUDA_UUID_BYTES], struct error *err)
+{
+    struct gpus gpus = {calloc((size_t)comm_size(comm), CUDA_UUID_BYTES)};
+    bool ok = comm_agree(comm, gpus.uuids || error_memory(err), "the GPUs", err);
+    ok = ok && comm_agree(comm, comm_gather(comm, uuid, CUDA_UUID_BYTES, note_gpu, &gpus, "the GPUs", err),
+                          "the GPUs", err);
+    free(gpus.uuids);
+    return ok;
 }
 
 /* All ranks: rank 0's identifier makes one communicator of them. */
@@ -317,12 +427,11 @@ static bool join(struct over_nccl *over, struct comm *comm, struct error *err)
 {
     struct nccl_id id = {{0}};
     bool made = comm_rank(comm) > 0 || nccl_ok(over, over->nccl.unique_id(&id), "ncclGetUniqueId", err);
-    return comm_agree(comm, made, "the start of NCCL", err) &&
-           comm_broadcast(comm, &id, sizeof id, "the start of NCCL", err) &&
-           comm_agree(comm,
-                      nccl_ok(over, over->nccl.init(&over->all, comm_size(comm), id, comm_rank(comm)),
-                              "ncclCommInitRank", err),
-                      "the start of NCCL", err);
+    if (!comm_agree(comm, made, "the start of NCCL", err) ||
+        !comm_broadcast(comm, &id, sizeof id, "the start of NCCL", err))
+        return false;
+    int result = over->nccl.init(&over->all, comm_size(comm), id, comm_rank(comm), NCCL_CONFIG(0));
+    return comm_agree(comm, settle(over, result, "ncclCommInitRank", err), "the start of NCCL", err);
 }
 
 bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *nccl, const char *cuda,
@@ -330,14 +439,19 @@ bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *n
 {
     struct over_nccl *over = calloc(1, sizeof *over);
     int64_t memory = 0;
+    char uuid[CUDA_UUID_BYTES] = "";
     bool ok = over || error_memory(err);
     if (over) {
         over->device = -1;
         over->timeout = comm_timeout(comm);
     }
     ok = ok && open_libraries(over, nccl, cuda, err) &&
-         open_device(over, comm_local_rank(comm), bytes, &memory, err);
-    ok = comm_agree(comm, ok, "the GPUs", err) && join(over, comm, err);
+         open_device(over, comm_local_rank(comm), bytes, &memory, uuid, err);
+    ok = comm_agree(comm, ok, "the GPUs", err) && check_gpus(comm, uuid, err) && join(over, comm, err) &&
+         comm_agree(comm,
+                    (over->is_watched = pthread_create(&over->watch, NULL, watch, over) == 0) ||
+                        error_memory(err),
+                    "the start of NCCL", err);
     if (!ok && over)
         release(over);
     if (!ok)
@@ -345,6 +459,7 @@ bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *n
     *carrier = (struct carrier){.name = over->name,
                                 .device = over->title,
                                 .memory = memory,
+                                .seconds = &over->seconds,
                                 .context = over,
                                 .open = open_group,
                                 .close = close_group,

@@ -12,9 +12,9 @@ struct point {
     double messages; /* in one run of the work */
 };
 
-/* What the slowest rank took, and whether any rank of the group lost its processor meanwhile. */
+/* What the slowest rank took, and whether any rank of the group lost its processor meanwhile, or failed. */
 struct lap {
-    int64_t nanoseconds, disturbed;
+    int64_t nanoseconds, disturbed, failed;
 };
 
 /* Every rank: begins with the others, performs the batch, and learns the lap of all. */
@@ -26,11 +26,20 @@ static bool perform(const struct point *point, int64_t count, struct lap *lap, s
     if (!comm_spin(comm, meeting, NEXT, err))
         return false;
     int64_t switches = host_switches(), start = clock_nanoseconds();
-    bool ok = !point->group || point->maker->carrier->run(point->maker->carrier->context, point->group,
-                                                          point->work, count, err);
+    const struct carrier *carrier = point->maker->carrier;
+    struct error own;
+    bool ok = !point->group || carrier->run(carrier->context, point->group, point->work, count, &own);
     if (point->group)
-        *lap = (struct lap){clock_nanoseconds() - start, host_switches() > switches};
-    return ok && comm_reduce_integers(comm, COMM_MAX, &lap->nanoseconds, 2, NEXT, err);
+        *lap =
+            (struct lap){carrier->seconds ? (int64_t)(1e9 * *carrier->seconds) : clock_nanoseconds() - start,
+                         host_switches() > switches, !ok};
+    /* Where messages are another library's, those that fail come nevertheless: the others learn it, and who does not
+     * come is named. */
+    if ((ok || carrier->seconds) && !comm_reduce_integers(comm, COMM_MAX, &lap->nanoseconds, 3, NEXT, err))
+        return false;
+    if (!ok)
+        *err = own;
+    return lap->failed == 0 || (carrier->seconds && comm_agree(comm, ok, NEXT, err));
 }
 
 static bool lead(void *context, int64_t count, struct sample_batch *batch, struct error *err)
