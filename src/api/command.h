@@ -2,10 +2,11 @@
  *
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
- *   2. src/api/weigh.c: its table of options, a function that writes its answer, and `const struct api_command
- *      api_weigh`; in texts.yaml what is said of it and of each option;
+ *   2. src/api/weigh.c: its table of options, a function that writes its answer, and
+ *      API_COMMAND(weigh, "weigh", rh_weigh_request, .answer = weigh);
+ *      in texts.yaml what is said of it and of each option;
  *   3. a row in commands.c;
- *   4. src/cli/cmd_weigh.c says .asks = &api_weigh, and where the answer goes.
+ *   4. src/cli/cmd_weigh.c: COMMAND(weigh, &api_weigh, …), and where the answer goes.
  *
  * A maker meets the request with all defaults filled in, checked by its table, and as large as this library knows
  * it. */
@@ -38,6 +39,11 @@ struct api_command {
     /* A stop ends its work, not the call: its answer stands, and its error says what is kept. */
     bool ends_in_order;
 };
+
+/* Defines the command api_WORD, of the table api_WORD_options; the rest are members. */
+#define API_COMMAND(word, its_name, request, ...)                                                            \
+    const struct api_command api_##word = {                                                                  \
+        .name = its_name, .options = api_##word##_options, .size = sizeof(struct request), __VA_ARGS__}
 
 /* In the order of `rehearse help`, ended by NULL. */
 extern const struct api_command *const api_commands[];
@@ -72,7 +78,7 @@ extern const struct option_spec api_dataset_generate_options[], api_dataset_veri
 extern const struct option_spec api_trace_options[], api_trace_import_options[], api_trace_export_options[],
     api_trace_phases_options[], api_trace_show_options[], api_compare_options[], api_figure_plan_options[],
     api_figure_steps_options[], api_figure_timeline_options[], api_figure_distribution_options[],
-    api_figure_throughput_options[], api_report_options[], api_validate_options[], api_price_options[],
+    api_figure_throughput_options[], api_report_page_options[], api_validate_options[], api_price_options[],
     api_calibrate_options[], api_measure_layers_options[], api_measure_links_options[], api_play_options[];
 
 /* Kinds of handles that requests hold. */

@@ -89,9 +89,4 @@ const struct option_spec api_profile_show_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_profile_show = {
-    .name = "profile show",
-    .options = api_profile_show_options,
-    .size = sizeof(struct rh_profile_request),
-    .make = make_profile,
-};
+API_COMMAND(profile_show, "profile show", rh_profile_request, .make = make_profile);

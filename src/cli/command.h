@@ -1,10 +1,10 @@
 /* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
- *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below, and in src/api/texts.yaml what is
- *      said of it. What it asks the library for (api/command.h) says its operands and most of its options; a function
- *      of its own only does what is beside printing the answer (feed/cmd_feed.c). A command that asks nothing has an
- *      options struct of its own (cmd_completion.c);
+ *   1. write src/cli/cmd_weigh.c, as below, and in src/api/texts.yaml what is said of it. What it asks the library for
+ *      (api/command.h) says its operands and most of its options; a function of its own only does what is beside
+ *      printing the answer (feed/cmd_feed.c). A command that asks nothing has an options struct of its own
+ *      (cmd_completion.c);
  *   2. declare command_weigh at the end of this file and list it in commands.c;
  *   3. list the file in src/cli/meson.build;
  *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
@@ -13,11 +13,7 @@
  * A command of two words ("profile show") is one command with a space in its name. Its first word may be a
  * command, too ("trace show", "trace").
  *
- *     const struct command command_weigh = {
- *         SAYS_weigh,
- *         .asks = &api_weigh,
- *         .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
- *     };
+ *     COMMAND(weigh, &api_weigh, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT));
  *
  * A run that returns false has set *err; main prints it and exits with its kind. */
 #ifndef REHEARSE_CLI_COMMAND_H
@@ -92,6 +88,10 @@ struct command {
     /* `options` is the command's own struct, or a struct command_line; NULL: it asks, and prints the answer. */
     bool (*run)(void *options, struct error *err);
 };
+
+/* Defines command_WORD, which asks the library; the rest are members. */
+#define COMMAND(word, its_request, ...)                                                                      \
+    const struct command command_##word = {SAYS_##word, .asks = (its_request), __VA_ARGS__}
 
 /* All commands, in the order of `rehearse help`, ended by NULL. */
 extern const struct command *const commands[];

@@ -517,9 +517,4 @@ const struct option_spec api_calibrate_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_calibrate = {
-    .name = "calibrate",
-    .options = api_calibrate_options,
-    .size = sizeof(struct rh_calibrate_request),
-    .answer = answer,
-};
+API_COMMAND(calibrate, "calibrate", rh_calibrate_request, .answer = answer);

@@ -419,9 +419,4 @@ const struct option_spec api_cost_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_cost = {
-    .name = "cost",
-    .options = api_cost_options,
-    .size = sizeof(struct rh_cost_request),
-    .make = make_cost,
-};
+API_COMMAND(cost, "cost", rh_cost_request, .make = make_cost);

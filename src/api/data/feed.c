@@ -423,10 +423,4 @@ static rh_handle *make_feed(const void *request, const struct api_call *call, st
     return made;
 }
 
-const struct api_command api_feed = {
-    .name = "feed",
-    .options = api_feed_options,
-    .size = sizeof(struct rh_feed_request),
-    .make = make_feed,
-    .ends_in_order = true,
-};
+API_COMMAND(feed, "feed", rh_feed_request, .make = make_feed, .ends_in_order = true);

@@ -271,10 +271,5 @@ static bool generate(const void *request, const struct api_call *call, struct ap
     return done;
 }
 
-const struct api_command api_dataset_generate = {
-    .name = "dataset generate",
-    .options = api_dataset_generate_options,
-    .size = sizeof(struct rh_dataset_generate_request),
-    .answer = generate,
-    .ends_in_order = true,
-};
+API_COMMAND(dataset_generate, "dataset generate", rh_dataset_generate_request, .answer = generate,
+            .ends_in_order = true);

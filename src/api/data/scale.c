@@ -82,10 +82,4 @@ static bool scale(const void *request, const struct api_call *call, struct api_r
     return done;
 }
 
-const struct api_command api_dataset_scale = {
-    .name = "dataset scale",
-    .options = api_dataset_scale_options,
-    .size = sizeof(struct rh_dataset_scale_request),
-    .answer = scale,
-    .ends_in_order = true,
-};
+API_COMMAND(dataset_scale, "dataset scale", rh_dataset_scale_request, .answer = scale, .ends_in_order = true);

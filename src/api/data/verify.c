@@ -94,10 +94,5 @@ static bool verify(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct api_command api_dataset_verify = {
-    .name = "dataset verify",
-    .options = api_dataset_verify_options,
-    .size = sizeof(struct rh_dataset_verify_request),
-    .answer = verify,
-    .ends_in_order = true,
-};
+API_COMMAND(dataset_verify, "dataset verify", rh_dataset_verify_request, .answer = verify,
+            .ends_in_order = true);

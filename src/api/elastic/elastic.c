@@ -469,9 +469,4 @@ const struct option_spec api_elastic_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_elastic = {
-    .name = "elastic",
-    .options = api_elastic_options,
-    .size = sizeof(struct rh_elastic_request),
-    .answer = find,
-};
+API_COMMAND(elastic, "elastic", rh_elastic_request, .answer = find);

@@ -56,9 +56,4 @@ static rh_handle *draw_plan(const void *request, const struct api_call *call, st
     return handle;
 }
 
-const struct api_command api_figure_plan = {
-    .name = "figure plan",
-    .options = api_figure_plan_options,
-    .size = sizeof(struct rh_figure_plan_request),
-    .make = draw_plan,
-};
+API_COMMAND(figure_plan, "figure plan", rh_figure_plan_request, .make = draw_plan);

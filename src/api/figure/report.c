@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_spec api_report_options[] = {
+const struct option_spec api_report_page_options[] = {
     OPTION_OF(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
     OPTION_OF(rh_report_request, output, OPTION_FILE, "output", .letter = 'o'),
     OPTION_OF(rh_report_request, title, OPTION_TEXT, "title"),
@@ -108,9 +108,4 @@ static rh_handle *make_report(const void *request, const struct api_call *call, 
     return page ? api_made(&page->base, make_page(page, request, call, err), err) : NULL;
 }
 
-const struct api_command api_report_page = {
-    .name = "report",
-    .options = api_report_options,
-    .size = sizeof(struct rh_report_request),
-    .make = make_report,
-};
+API_COMMAND(report_page, "report", rh_report_request, .make = make_report);

@@ -96,9 +96,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
            steps_print(steps, &kept->model, &report->text, err);
 }
 
-const struct api_command api_figure_steps = {
-    .name = "figure steps",
-    .options = api_figure_steps_options,
-    .size = sizeof(struct rh_figure_steps_request),
-    .answer = answer,
-};
+API_COMMAND(figure_steps, "figure steps", rh_figure_steps_request, .answer = answer);

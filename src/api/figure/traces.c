@@ -121,12 +121,7 @@ static rh_handle *make_timeline(const void *request, const struct api_call *call
     return picture_draw(draw_timeline, &timeline, asked->output, err);
 }
 
-const struct api_command api_figure_timeline = {
-    .name = "figure timeline",
-    .options = api_figure_timeline_options,
-    .size = sizeof(struct rh_figure_timeline_request),
-    .make = make_timeline,
-};
+API_COMMAND(figure_timeline, "figure timeline", rh_figure_timeline_request, .make = make_timeline);
 
 /* ---- distribution ---- */
 
@@ -183,12 +178,8 @@ static rh_handle *make_distribution(const void *request, const struct api_call *
     return picture_draw(draw_distribution, &distribution, asked->output, err);
 }
 
-const struct api_command api_figure_distribution = {
-    .name = "figure distribution",
-    .options = api_figure_distribution_options,
-    .size = sizeof(struct rh_figure_distribution_request),
-    .make = make_distribution,
-};
+API_COMMAND(figure_distribution, "figure distribution", rh_figure_distribution_request,
+            .make = make_distribution);
 
 /* ---- throughput ---- */
 
@@ -226,9 +217,4 @@ static rh_handle *make_throughput(const void *request, const struct api_call *ca
     return picture_draw(draw_throughput, &throughput, asked->output, err);
 }
 
-const struct api_command api_figure_throughput = {
-    .name = "figure throughput",
-    .options = api_figure_throughput_options,
-    .size = sizeof(struct rh_figure_throughput_request),
-    .make = make_throughput,
-};
+API_COMMAND(figure_throughput, "figure throughput", rh_figure_throughput_request, .make = make_throughput);

@@ -272,9 +272,4 @@ const struct option_spec api_measure_layers_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_measure_layers = {
-    .name = "measure layers",
-    .options = api_measure_layers_options,
-    .size = sizeof(struct rh_measure_layers_request),
-    .answer = measure,
-};
+API_COMMAND(measure_layers, "measure layers", rh_measure_layers_request, .answer = measure);

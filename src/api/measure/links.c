@@ -322,9 +322,4 @@ const struct option_spec api_measure_links_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_measure_links = {
-    .name = "measure links",
-    .options = api_measure_links_options,
-    .size = sizeof(struct rh_measure_links_request),
-    .answer = measure_links,
-};
+API_COMMAND(measure_links, "measure links", rh_measure_links_request, .answer = measure_links);

@@ -235,9 +235,4 @@ const struct option_spec api_check_plan_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_check_plan = {
-    .name = "check-plan",
-    .options = api_check_plan_options,
-    .size = sizeof(struct rh_check_request),
-    .answer = answer,
-};
+API_COMMAND(check_plan, "check-plan", rh_check_request, .answer = answer);

@@ -381,9 +381,4 @@ static rh_handle *make_plan(const void *request, const struct api_call *call, st
     return planner && planner->search(&options, err) ? made : NULL;
 }
 
-const struct api_command api_plan = {
-    .name = "plan",
-    .options = api_plan_options,
-    .size = sizeof(struct rh_plan_request),
-    .make = make_plan,
-};
+API_COMMAND(plan, "plan", rh_plan_request, .make = make_plan);

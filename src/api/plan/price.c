@@ -196,9 +196,4 @@ const struct option_spec api_price_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_price = {
-    .name = "price",
-    .options = api_price_options,
-    .size = sizeof(struct rh_price_request),
-    .answer = price_files,
-};
+API_COMMAND(price, "price", rh_price_request, .answer = price_files);

@@ -97,9 +97,4 @@ const struct option_spec api_templates_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_templates = {
-    .name = "templates",
-    .options = api_templates_options,
-    .size = sizeof(struct rh_templates_request),
-    .answer = open_and_find,
-};
+API_COMMAND(templates, "templates", rh_templates_request, .answer = open_and_find);

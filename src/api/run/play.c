@@ -338,9 +338,4 @@ const struct option_spec api_play_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_play = {
-    .name = "run",
-    .options = api_play_options,
-    .size = sizeof(struct rh_play_request),
-    .answer = play,
-};
+API_COMMAND(play, "run", rh_play_request, .answer = play);

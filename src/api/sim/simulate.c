@@ -466,9 +466,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct api_command api_simulate = {
-    .name = "simulate",
-    .options = api_simulate_options,
-    .size = sizeof(struct rh_simulate_request),
-    .answer = answer,
-};
+API_COMMAND(simulate, "simulate", rh_simulate_request, .answer = answer);

@@ -527,9 +527,4 @@ const struct option_spec api_sweep_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_sweep = {
-    .name = "sweep",
-    .options = api_sweep_options,
-    .size = sizeof(struct rh_sweep_request),
-    .make = make_sweep,
-};
+API_COMMAND(sweep, "sweep", rh_sweep_request, .make = make_sweep);

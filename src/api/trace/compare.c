@@ -572,9 +572,4 @@ const struct option_spec api_compare_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_compare = {
-    .name = "compare",
-    .options = api_compare_options,
-    .size = sizeof(struct rh_compare_request),
-    .answer = answer,
-};
+API_COMMAND(compare, "compare", rh_compare_request, .answer = answer);

@@ -83,9 +83,4 @@ static bool export(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct api_command api_trace_export = {
-    .name = "trace export",
-    .options = api_trace_export_options,
-    .size = sizeof(struct rh_trace_export_request),
-    .answer = export,
-};
+API_COMMAND(trace_export, "trace export", rh_trace_export_request, .answer = export);

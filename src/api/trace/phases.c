@@ -32,9 +32,4 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     return done;
 }
 
-const struct api_command api_trace_phases = {
-    .name = "trace phases",
-    .options = api_trace_phases_options,
-    .size = sizeof(struct rh_trace_phases_request),
-    .answer = find,
-};
+API_COMMAND(trace_phases, "trace phases", rh_trace_phases_request, .answer = find);

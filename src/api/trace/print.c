@@ -78,12 +78,7 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct api_command api_trace_import = {
-    .name = "trace import",
-    .options = api_trace_import_options,
-    .size = sizeof(struct rh_trace_import_request),
-    .answer = answer,
-};
+API_COMMAND(trace_import, "trace import", rh_trace_import_request, .answer = answer);
 
 /* "2026-11-21T02:42:36.414760903Z" */
 static void add_time(struct text *out, int64_t time_ns)

@@ -172,10 +172,4 @@ static bool trace(const void *request, const struct api_call *call, struct api_r
     return done;
 }
 
-const struct api_command api_trace = {
-    .name = "trace",
-    .options = api_trace_options,
-    .size = sizeof(struct rh_trace_request),
-    .answer = trace,
-    .ends_in_order = true,
-};
+API_COMMAND(trace, "trace", rh_trace_request, .answer = trace, .ends_in_order = true);

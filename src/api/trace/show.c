@@ -171,9 +171,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return true;
 }
 
-const struct api_command api_trace_show = {
-    .name = "trace show",
-    .options = api_trace_show_options,
-    .size = sizeof(struct rh_trace_show_request),
-    .answer = answer,
-};
+API_COMMAND(trace_show, "trace show", rh_trace_show_request, .answer = answer);

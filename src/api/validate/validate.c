@@ -254,9 +254,4 @@ const struct option_spec api_validate_options[] = {
     OPTION_END,
 };
 
-const struct api_command api_validate = {
-    .name = "validate",
-    .options = api_validate_options,
-    .size = sizeof(struct rh_validate_request),
-    .answer = run,
-};
+API_COMMAND(validate, "validate", rh_validate_request, .answer = run);

@@ -14,9 +14,4 @@ static bool run_calibrate(void *context, struct error *err)
     return done;
 }
 
-const struct command command_calibrate = {
-    SAYS_calibrate,
-    .asks = &api_calibrate,
-    .options = COMMAND_ROWS(LINE_JSON),
-    .run = run_calibrate,
-};
+COMMAND(calibrate, &api_calibrate, .options = COMMAND_ROWS(LINE_JSON), .run = run_calibrate);

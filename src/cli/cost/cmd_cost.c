@@ -46,9 +46,4 @@ static const struct option_spec options[] = {
     OPTION_END,
 };
 
-const struct command command_cost = {
-    SAYS_cost,
-    .asks = &api_cost,
-    .options = options,
-    .run = run_cost,
-};
+COMMAND(cost, &api_cost, .options = options, .run = run_cost);

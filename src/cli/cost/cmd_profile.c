@@ -3,11 +3,7 @@
 #include "cli/output.h"
 #include "core/fields.h"
 
-const struct command command_profile_show = {
-    SAYS_profile_show,
-    .asks = &api_profile_show,
-    .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
-};
+COMMAND(profile_show, &api_profile_show, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT));
 
 /* ---- convert ---- */
 
@@ -52,9 +48,4 @@ static const struct option_spec convert_table[] = {
     OPTION_END,
 };
 
-const struct command command_profile_convert = {
-    SAYS_profile_convert,
-    .asks = &api_profile_show,
-    .options = convert_table,
-    .run = convert,
-};
+COMMAND(profile_convert, &api_profile_show, .options = convert_table, .run = convert);

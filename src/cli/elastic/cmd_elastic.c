@@ -1,7 +1,3 @@
 #include "cli/command.h"
 
-const struct command command_elastic = {
-    SAYS_elastic,
-    .asks = &api_elastic,
-    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON),
-};
+COMMAND(elastic, &api_elastic, .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON));

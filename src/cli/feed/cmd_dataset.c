@@ -5,11 +5,8 @@
 
 /* ---- generate ---- */
 
-const struct command command_dataset_generate = {
-    SAYS_dataset_generate,
-    .asks = &api_dataset_generate,
-    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the written files as JSON")),
-};
+COMMAND(dataset_generate, &api_dataset_generate,
+        .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the written files as JSON")));
 
 /* ---- verify ---- */
 
@@ -28,17 +25,10 @@ static bool run_verify(void *context, struct error *err)
     return done;
 }
 
-const struct command command_dataset_verify = {
-    SAYS_dataset_verify,
-    .asks = &api_dataset_verify,
-    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON),
-    .run = run_verify,
-};
+COMMAND(dataset_verify, &api_dataset_verify, .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON),
+        .run = run_verify);
 
 /* ---- scale ---- */
 
-const struct command command_dataset_scale = {
-    SAYS_dataset_scale,
-    .asks = &api_dataset_scale,
-    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the copies as JSON")),
-};
+COMMAND(dataset_scale, &api_dataset_scale,
+        .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the copies as JSON")));

@@ -42,9 +42,6 @@ static bool run_feed(void *context, struct error *err)
     return done;
 }
 
-const struct command command_feed = {
-    SAYS_feed,
-    .asks = &api_feed,
-    .options = COMMAND_ROWS(LINE_JSON_OF("print result.json instead of a report for people"), FEED_CSV),
-    .run = run_feed,
-};
+COMMAND(feed, &api_feed,
+        .options = COMMAND_ROWS(LINE_JSON_OF("print result.json instead of a report for people"), FEED_CSV),
+        .run = run_feed);

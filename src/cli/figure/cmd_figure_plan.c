@@ -1,8 +1,3 @@
 #include "cli/command.h"
 
-const struct command command_figure_plan = {
-    SAYS_figure_plan,
-    .asks = &api_figure_plan,
-    .silent = true,
-    .operands = {.min = 1},
-};
+COMMAND(figure_plan, &api_figure_plan, .silent = true, .operands = {.min = 1});

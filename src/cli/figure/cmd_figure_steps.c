@@ -11,9 +11,4 @@ static bool run_figure_steps(void *context, struct error *err)
     return done;
 }
 
-const struct command command_figure_steps = {
-    SAYS_figure_steps,
-    .asks = &api_figure_steps,
-    .options = COMMAND_ROWS(LINE_JSON),
-    .run = run_figure_steps,
-};
+COMMAND(figure_steps, &api_figure_steps, .options = COMMAND_ROWS(LINE_JSON), .run = run_figure_steps);

@@ -22,10 +22,7 @@ static bool run_report(void *context, struct error *err)
     return done;
 }
 
-const struct command command_report = {
-    SAYS_report,
-    .asks = &api_report_page,
-    .options =
-        COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
-    .run = run_report,
-};
+COMMAND(report, &api_report_page,
+        .options =
+            COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
+        .run = run_report);

@@ -55,9 +55,4 @@ static bool run_measure_layers(void *context, struct error *err)
     return done;
 }
 
-const struct command command_measure_layers = {
-    SAYS_measure_layers,
-    .asks = &api_measure_layers,
-    .options = COMMAND_ROWS(LINE_JSON),
-    .run = run_measure_layers,
-};
+COMMAND(measure_layers, &api_measure_layers, .options = COMMAND_ROWS(LINE_JSON), .run = run_measure_layers);

@@ -1,7 +1,3 @@
 #include "cli/command.h"
 
-const struct command command_measure_links = {
-    SAYS_measure_links,
-    .asks = &api_measure_links,
-    .options = COMMAND_ROWS(LINE_JSON),
-};
+COMMAND(measure_links, &api_measure_links, .options = COMMAND_ROWS(LINE_JSON));

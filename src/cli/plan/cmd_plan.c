@@ -36,9 +36,6 @@ static bool run_plan(void *context, struct error *err)
     return done;
 }
 
-const struct command command_plan = {
-    SAYS_plan,
-    .asks = &api_plan,
-    .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON, PLAN_CSV, PLAN_DOT),
-    .run = run_plan,
-};
+COMMAND(plan, &api_plan,
+        .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON, PLAN_CSV, PLAN_DOT),
+        .run = run_plan);

@@ -43,8 +43,5 @@ static bool run_ranks(void *context, struct error *err)
     return done;
 }
 
-const struct command command_run = {
-    SAYS_run,      .asks = &api_play,
-    .operands = {.min = 1}, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
-    .run = run_ranks,
-};
+COMMAND(run, &api_play, .operands = {.min = 1}, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
+        .run = run_ranks);

@@ -9,7 +9,5 @@ static bool run_compare(void *context, struct error *err)
     return answer_run(context, err);
 }
 
-const struct command command_compare = {
-    SAYS_compare,  .asks = &api_compare, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
-    .operands = {.min = 2}, .run = run_compare,
-};
+COMMAND(compare, &api_compare, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT), .operands = {.min = 2},
+        .run = run_compare);

@@ -75,10 +75,6 @@ static bool run_trace(void *context, struct error *err)
     return done;
 }
 
-const struct command command_trace = {
-    SAYS_trace,
-    .asks = &api_trace,
-    .options = COMMAND_ROWS(LINE_JSON_OF("print a summary of the recording as JSON, on standard error")),
-    .operands = {.help = "the command to run, after '--', with its own options"},
-    .run = run_trace,
-};
+COMMAND(trace, &api_trace,
+        .options = COMMAND_ROWS(LINE_JSON_OF("print a summary of the recording as JSON, on standard error")),
+        .operands = {.help = "the command to run, after '--', with its own options"}, .run = run_trace);

@@ -17,9 +17,5 @@ static bool run_validate(void *context, struct error *err)
     return done;
 }
 
-const struct command command_validate = {
-    SAYS_validate,
-    .asks = &api_validate,
-    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON, LINE_OUTPUT),
-    .run = run_validate,
-};
+COMMAND(validate, &api_validate, .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON, LINE_OUTPUT),
+        .run = run_validate);
