@@ -93,7 +93,8 @@ static void price(struct corpus *corpus, const char *path)
         return;
     corpus->read++;
     if (layer_cost(&layer, &module, NULL, &options, &err)) {
-        corpus->priced += layer_seconds(&layer.forward, tables_device(NULL, "h100-sxm"), &options) > 0.0;
+        corpus->priced +=
+            layer_seconds(&layer.forward, tables_device(NULL, "h100-sxm"), &options).seconds > 0.0;
         layer_release(&layer);
     }
     hlo_release(&module);

@@ -177,7 +177,7 @@ struct rh_cost_request {
     const char *precision, *recompute, *attention, *rules;
     bool explain, wide, keep_all, no_tf32;
     RH_RENAMED(bool, first_layer, first);
-    bool list, no_neighbours;
+    bool list, no_neighbours, profile;
 };
 RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call,
                           struct rh_error *error);

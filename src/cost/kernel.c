@@ -27,27 +27,52 @@ static double peak_of(const struct cost_device *device, enum cost_type type)
     return peak > 0.0 ? peak : 2.0 * device->units * device->lanes * device->clock;
 }
 
+static bool is_narrow(const struct kernel *kernel, const struct cost_device *device)
+{
+    return cost_type_bytes(cost_device_type(device, kernel->type)) <= 1.0;
+}
+
+/* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve. */
+static bool is_odd(const struct kernel *kernel)
+{
+    return kernel->size.n % 8 != 0 || kernel->size.k % 8 != 0;
+}
+
+/* Training: its share of the speed that a kernel reaches alone. Nothing else in this file is a number of training. Rates
+ * of attention are those of its kernels in either. */
+static double training_share(const struct kernel *kernel, const struct cost_device *device,
+                             const struct calibration *training)
+{
+    if (kernel->alone)
+        return 1.0;
+    double rate = kernel->rate > 0.0 ? kernel->rate : 1.0;
+    switch (kernel->kind) {
+    case KERNEL_ATTENTION:
+        return rate;
+    case KERNEL_STREAM:
+        return kernel->rate > 0.0 ? rate : training->stream;
+    case KERNEL_QUANTIZE:
+        return kernel->rate > 0.0 ? rate : training->quantize;
+    default:
+        if (kernel->inner)
+            return rate * (is_odd(kernel) ? training->bmm_odd : training->bmm);
+        return rate * (is_narrow(kernel, device) ? training->gemm_narrow : training->gemm);
+    }
+}
+
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration)
 {
     struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL)
                                          : gemm_time(device, kernel->type, kernel->size);
-    bool narrow = cost_type_bytes(cost_device_type(device, kernel->type)) <= 1.0;
-    /* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve */
-    bool odd = kernel->size.n % 8 != 0 || kernel->size.k % 8 != 0;
-    double rate = kernel->inner ? (odd ? calibration->bmm_odd : calibration->bmm)
-                  : narrow      ? calibration->gemm_narrow
-                                : calibration->gemm;
-    if (kernel->rate > 0.0)
-        rate *= kernel->rate;
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
         double m = (double)kernel->size.m, n = (double)kernel->size.n, k = (double)kernel->size.k;
-        double out = narrow ? 2.0 : cost_type_bytes(kernel->type);
+        double out = is_narrow(kernel, device) ? 2.0 : cost_type_bytes(kernel->type);
         bytes = (double)kernel->size.batch * (cost_type_bytes(kernel->type) * (m * k + k * n) + out * m * n);
     }
     /* the launch is not stretched: only the work is */
-    double work = fmax(gemm.seconds - device->launch, 0.0) / rate;
+    double work = fmax(gemm.seconds - device->launch, 0.0) / training_share(kernel, device, calibration);
     struct kernel_time time = {
         .seconds = device->launch + work,
         .flops = product_flops(&kernel->size),
@@ -60,7 +85,7 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
 }
 
 /* FlashAttention-3 and similar kernels need asynchronous matrix units; other devices run FlashAttention-2. */
-static bool has_flash3(const struct cost_device *device)
+bool kernel_is_newest(const struct cost_device *device)
 {
     return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
 }
@@ -91,7 +116,7 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
 {
     double batch = (double)kernel->size.batch, m = (double)kernel->size.m, n = (double)kernel->size.n,
            k = (double)kernel->size.k;
-    bool newest = kernel->attention == ATTENTION_FLASH3 && has_flash3(device);
+    bool newest = kernel->attention == ATTENTION_FLASH3 && kernel_is_newest(device);
     double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
                    : kernel->backward ? calibration->flash2_backward
                                       : calibration->flash2_forward;
@@ -99,8 +124,7 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
         share *= FLASH3_ULTRA;
     if (kernel->size.k < 128)
         share *= calibration->narrow_head;
-    if (kernel->rate > 0.0)
-        share *= kernel->rate;
+    share *= training_share(kernel, device, calibration);
     enum cost_type type = attention_type(kernel->type);
     double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
     double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
@@ -118,16 +142,33 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
     };
 }
 
+/* What a unit reads and writes in its L2 cache at each clock, of kernels whose tensors stay there: quantisation that
+ * NVIDIA aiconfigurator (Apache-2.0) measured on H100 and B200, 22 and 23 bytes. */
+#define L2_PER_CLOCK 23.0
+
+/* Shares of the L2 cache up to which all of a kernel's tensors stay in it, and from which none does; as in gemm.c. */
+#define L2_KEPT 0.62
+#define L2_LOST 0.84
+
+/* Seconds of a kernel's bytes. Alone, what fits into L2 is still there. Training has used the cache for something else
+ * before, and shares the bandwidth, but not the start of a kernel. */
+static double stream_seconds(const struct kernel *kernel, const struct cost_device *device,
+                             const struct calibration *calibration)
+{
+    double rate = device->bandwidth * device->stream_efficiency;
+    if (!kernel->alone)
+        return (kernel->bytes / training_share(kernel, device, calibration) + device->stream_half) / rate;
+    double lost = (kernel->bytes / (double)device->l2 - L2_KEPT) / (L2_LOST - L2_KEPT);
+    double in_l2 = fmax(L2_PER_CLOCK * device->units * device->clock, rate);
+    lost = fmin(fmax(lost, 0.0), 1.0);
+    return kernel->bytes * (lost / rate + (1.0 - lost) / in_l2);
+}
+
 static struct kernel_time stream_kernel(const struct kernel *kernel, const struct cost_device *device,
                                         const struct calibration *calibration)
 {
-    double share = kernel->rate > 0.0                ? kernel->rate
-                   : kernel->kind == KERNEL_QUANTIZE ? calibration->quantize
-                                                     : calibration->stream;
     double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
-    /* training shares the bandwidth, not the start of a kernel */
-    double memory =
-        (kernel->bytes / share + device->stream_half) / (device->bandwidth * device->stream_efficiency);
+    double memory = stream_seconds(kernel, device, calibration);
     struct kernel_time time = {
         .seconds = fmax(lanes, memory) + (1.0 + kernel->steps) * device->launch,
         .flops = kernel->lane_flops,
@@ -139,6 +180,16 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
     return time;
 }
 
+static double spread_of(const struct kernel *kernel, const struct cost_device *device)
+{
+    if (kernel->kind == KERNEL_ATTENTION)
+        return SPREAD_ATTENTION;
+    if (kernel->kind != KERNEL_GEMM)
+        return SPREAD_STREAM;
+    bool near = kernel->near && products_of(device, cost_device_type(device, kernel->type));
+    return (near ? SPREAD_NEAR : SPREAD_FORMULA) * (near && is_narrow(kernel, device) ? 2.0 : 1.0);
+}
+
 struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                const struct calibration *calibration)
 {
@@ -146,8 +197,20 @@ struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_de
                               : kernel->kind == KERNEL_ATTENTION
                                   ? attention_kernel(kernel, device, calibration)
                                   : stream_kernel(kernel, device, calibration);
+    double spread = spread_of(kernel, device);
     time.seconds *= kernel->repeats;
+    time.low = time.seconds * (kernel->rough ? KERNEL_ROUGH_LOW : 1.0 / (1.0 + spread));
+    time.high = time.seconds * (kernel->rough ? KERNEL_ROUGH_HIGH : 1.0 + spread);
+    time.rough = kernel->rough ? time.seconds : 0.0;
     time.flops *= kernel->repeats;
     time.bytes *= kernel->repeats;
     return time;
+}
+
+void kernel_time_add(struct kernel_time *sum, const struct kernel_time *time)
+{
+    sum->seconds += time->seconds;
+    sum->low += time->low;
+    sum->high += time->high;
+    sum->rough += time->rough;
 }

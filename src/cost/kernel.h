@@ -32,6 +32,7 @@ struct kernel {
     bool inner;    /* gemm: part of unfused attention */
     bool weights;  /* gemm: computes a gradient of weights */
     bool end;      /* of embedding or head */
+    bool alone;    /* nothing else runs: no share of training */
     bool near;     /* gemm: its time leans on the nearest measured shapes (gemm_near.h) */
     enum attention_kind attention;
     double
@@ -49,14 +50,31 @@ struct kernel {
 #define KERNEL_ROUGH_LOW  0.2
 #define KERNEL_ROUGH_HIGH 5.0
 
+/* 80 % of kernels alone and more take from 1 / (1 + this) to 1 + this of the computed time. Products: those that
+ * 'rehearse calibrate --known' leaves out, with neighbours and by the formula; collectives likewise. Attention and streams: those that
+ * NVIDIA aiconfigurator measured on H200, B300 and GB300, on which nothing was fitted. */
+#define SPREAD_NEAR       0.1
+#define SPREAD_FORMULA    0.25
+#define SPREAD_ATTENTION  0.3
+#define SPREAD_STREAM     0.2
+#define SPREAD_COLLECTIVE 0.1
+
 enum kernel_bound { BOUND_LAUNCH, BOUND_MATRIX, BOUND_LANES, BOUND_MEMORY };
 
 struct kernel_time {
-    double seconds; /* of all repeats */
-    double flops;   /* of all repeats */
-    double bytes;   /* of all repeats */
+    double seconds;   /* of all repeats */
+    double flops;     /* of all repeats */
+    double bytes;     /* of all repeats */
+    double low, high; /* seconds: the 80 % interval of a kernel alone */
+    double rough;     /* seconds that are modelled roughly: all, or none */
     enum kernel_bound bound;
 };
+
+/* Returns whether a device has asynchronous matrix units, and kernels written for them. */
+bool kernel_is_newest(const struct cost_device *device);
+
+/* Adds seconds, and their interval as if all kernels were as far off on the same side. */
+void kernel_time_add(struct kernel_time *sum, const struct kernel_time *time);
 
 const char *kernel_bound_name(enum kernel_bound bound);
 

@@ -250,20 +250,24 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
     const struct calibration *calibration = tables_calibration(options->tables, device);
     kernel.type = layer_kernel_type(of, device, options);
     kernel.near = !options->no_neighbours;
+    kernel.alone = !options->training;
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;
-    double memory = fmax(kernel.bytes - operand_bytes(&kernel), 0.0) /
-                    (device->bandwidth * device->stream_efficiency * calibration->stream);
+    double memory =
+        fmax(kernel.bytes - operand_bytes(&kernel), 0.0) /
+        (device->bandwidth * device->stream_efficiency * (kernel.alone ? 1.0 : calibration->stream));
     double lanes = kernel.lane_flops / (2.0 * device->units * device->lanes * device->clock);
     double epilogue = kernel.repeats * fmax(memory, lanes);
+    time.low += epilogue / (1.0 + SPREAD_STREAM);
+    time.high += epilogue * (1.0 + SPREAD_STREAM);
     if (epilogue > time.seconds)
         time.bound = memory > lanes ? BOUND_MEMORY : BOUND_LANES;
     time.seconds += epilogue;
     return time;
 }
 
-static enum collective_kind collective_of(enum hlo_opcode opcode)
+enum collective_kind layer_collective(enum hlo_opcode opcode)
 {
     switch (opcode) {
     case HLO_ALL_GATHER:
@@ -282,13 +286,14 @@ static enum collective_kind collective_of(enum hlo_opcode opcode)
     }
 }
 
-double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
-                           const struct layer_options *options, struct collective_near *near)
+struct kernel_time layer_transfer_near(const struct fused_transfer *transfer,
+                                       const struct cost_device *device, const struct layer_options *options,
+                                       struct collective_near *near)
 {
     struct collective_near room;
     near = near ? near : &room;
     *near = (struct collective_near){0};
-    enum collective_kind kind = collective_of(transfer->instruction->opcode);
+    enum collective_kind kind = layer_collective(transfer->instruction->opcode);
     int devices = transfer->group < INT_MAX ? (int)transfer->group : INT_MAX;
     struct collective_group group = {
         .devices = kind == COLLECTIVE_SEND ? 2 : devices,
@@ -301,31 +306,30 @@ double layer_transfer_near(const struct fused_transfer *transfer, const struct c
                              : kind == COLLECTIVE_SEND ? 1
                                                        : options->reach.devices_per_node;
     if (!group.inside || group.devices <= 1 || transfer->bytes <= 0.0)
-        return 0.0;
+        return (struct kernel_time){0};
     struct collective_time time = options->no_neighbours
                                       ? collective_time(kind, &group, transfer->bytes)
                                       : collective_time_near(kind, &group, transfer->bytes, near);
-    return transfer->repeats *
-           transfer_seconds_of(&time, kind, &group, tables_calibration(options->tables, device));
+    double seconds = transfer->repeats *
+                     (options->training ? transfer_seconds_of(&time, kind, &group,
+                                                              tables_calibration(options->tables, device))
+                                        : time.seconds);
+    double spread = near->count > 0 ? SPREAD_COLLECTIVE : SPREAD_FORMULA;
+    return (struct kernel_time){
+        .seconds = seconds, .low = seconds / (1.0 + spread), .high = seconds * (1.0 + spread)};
 }
 
-double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
-                           const struct layer_options *options)
+struct kernel_time layer_seconds(const struct fused *fused, const struct cost_device *device,
+                                 const struct layer_options *options)
 {
-    double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count && !stop_wanted_at((size_t)i); i++)
-        if (fused->kernels[i].kernel.rough)
-            sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
-    return sum;
-}
-
-double layer_seconds(const struct fused *fused, const struct cost_device *device,
-                     const struct layer_options *options)
-{
-    double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++)
-        sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
-    for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++)
-        sum += layer_transfer_near(&fused->transfers[i], device, options, NULL);
+    struct kernel_time sum = {0};
+    for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++) {
+        struct kernel_time time = layer_kernel_time(&fused->kernels[i].kernel, device, options);
+        kernel_time_add(&sum, &time);
+    }
+    for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++) {
+        struct kernel_time time = layer_transfer_near(&fused->transfers[i], device, options, NULL);
+        kernel_time_add(&sum, &time);
+    }
     return sum;
 }

@@ -20,6 +20,7 @@ struct layer_options {
     bool recompute;     /* keep the inputs only, and run the forward pass again before the backward pass */
     bool no_tf32;       /* products of fp32 numbers in fp32, even where the device has tf32 */
     bool no_neighbours; /* products and collectives by the formula alone, without the nearest measured ones */
+    bool training;      /* the times of kernels in training, which reaches a share of their speed alone */
     bool is_first;      /* no input gradients are needed; for a profile: of its first layer */
     int parameter_count;   /* number of arguments that are parameters, listed */
     const int *parameters; /* by index in `parameters`; NULL: derive_arguments' rule */
@@ -58,23 +59,23 @@ enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_
 struct kernel_time layer_kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                      const struct layer_options *options);
 
-/* Returns the time of a transfer, of all repeats. `near`, unless NULL, receives the measured collectives that it leans
- * on. */
-double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
-                           const struct layer_options *options, struct collective_near *near);
+/* Returns the kind of a collective instruction. */
+enum collective_kind layer_collective(enum hlo_opcode opcode);
 
-/* Returns the seconds of all kernels and collectives, one after another. */
-double layer_seconds(const struct fused *fused, const struct cost_device *device,
-                     const struct layer_options *options);
+/* Returns the time of a transfer, of all repeats: its seconds and their interval. `near`, unless NULL, receives the
+ * measured collectives that it leans on. */
+struct kernel_time layer_transfer_near(const struct fused_transfer *transfer,
+                                       const struct cost_device *device, const struct layer_options *options,
+                                       struct collective_near *near);
 
-/* Returns the seconds of the kernels among them that are modelled roughly. */
-double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
-                           const struct layer_options *options);
+/* Returns the seconds of all kernels and collectives, one after another, and their interval. */
+struct kernel_time layer_seconds(const struct fused *fused, const struct cost_device *device,
+                                 const struct layer_options *options);
 
-/* What a profile's times leave out. */
+/* What a profile's times leave open. */
 struct layer_doubts {
-    double rough[PROFILE_MAX_DEVICES]; /* by device: share of the times that kernels modelled roughly take */
-    double unbounded_loops;            /* of unknown trip count: run once */
+    struct kernel_time times[PROFILE_MAX_DEVICES]; /* by device: of all layers and passes */
+    double unbounded_loops;                        /* of unknown trip count: run once */
 };
 
 /* A layer's file and, optionally, that of its backward pass. */

@@ -19,6 +19,7 @@ struct layer_job {
     struct hlo_module forward, backward;
     struct module_count forward_count, backward_count; /* by XLA's rules, when they are asked for */
     struct layer_cost cost;
+    struct kernel_time times[2]; /* of its passes, on the device that is being timed */
     bool is_made;
     struct error err; /* when it is not */
 };
@@ -26,6 +27,8 @@ struct layer_job {
 struct profile_job {
     struct layer_job *layers;
     int *distinct; /* indices of the layers to make */
+    struct profile *profile;
+    struct layer_doubts doubts;
     const struct layer_profile_options *options;
 };
 
@@ -102,7 +105,7 @@ static bool make_layer(struct layer_job *layer, const struct layer_options *opti
     if (!check_known(layer, cost->forward.unknown_count, cost->forward.unknown) ||
         !check_known(layer, cost->backward.unknown_count, cost->backward.unknown))
         return false;
-    return cost->forward.kernel_count != 0 ||
+    return cost->forward.kernel_count + cost->forward.transfer_count != 0 ||
            error_set(&layer->err, ERROR_INPUT, "%s: computes nothing", layer->file->path);
 }
 
@@ -141,8 +144,8 @@ static double presentable(double seconds, const struct cost_device *device)
     return rounded > 0.0 ? rounded : device->launch;
 }
 
-static void time_made(const struct profile_job *m, const struct layer_job *layer,
-                      const struct cost_device *device, double *forward, double *backward)
+static void time_made(const struct profile_job *m, struct layer_job *layer, const struct cost_device *device,
+                      double *forward, double *backward)
 {
     const struct layer_options *options = &m->options->layer;
     struct xla_device xla = xla_device_of(device);
@@ -157,8 +160,10 @@ static void time_made(const struct profile_job *m, const struct layer_job *layer
         *backward = xla_module_seconds(&layer->backward_count, &layer->backward, &xla);
         break;
     default:
-        *forward = layer_seconds(&layer->cost.forward, device, options);
-        *backward = layer_seconds(&layer->cost.backward, device, options);
+        layer->times[0] = layer_seconds(&layer->cost.forward, device, options);
+        layer->times[1] = layer_seconds(&layer->cost.backward, device, options);
+        *forward = layer->times[0].seconds;
+        *backward = layer->times[1].seconds;
     }
     *forward = presentable(*forward, device);
     *backward = presentable(*backward, device);
@@ -166,15 +171,17 @@ static void time_made(const struct profile_job *m, const struct layer_job *layer
 
 static void time_layer(void *context, struct profile_device *to, int layer, const struct cost_device *device)
 {
-    const struct profile_job *m = context;
+    struct profile_job *m = context;
     int same = m->layers[layer].same;
     if (same == layer)
         time_made(m, &m->layers[layer], device, &to->forward[layer], &to->backward[layer]);
     to->forward[layer] = to->forward[same];
     to->backward[layer] = to->backward[same];
+    for (int p = 0; p < 2; p++)
+        kernel_time_add(&m->doubts.times[to - m->profile->devices], &m->layers[same].times[p]);
 }
 
-static const char *describe(struct arena *arena, const struct profile_job *m, int count)
+static const char *describe(struct arena *arena, struct profile_job *m, int count)
 {
     static const char *const made_by[] = {
         [COUNT_REHEARSE] = "computed: kernels of HLO",
@@ -185,6 +192,7 @@ static const char *describe(struct arena *arena, const struct profile_job *m, in
     double unbounded = 0.0;
     for (int i = 0; i < count; i++)
         unbounded += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
+    m->doubts.unbounded_loops = unbounded;
     if (unbounded > 0.0)
         text = arena_format(arena, "%s; %.0f loops of unknown trip count, counted once", text, unbounded);
     return text;
@@ -271,27 +279,6 @@ static bool make_profile(struct profile *profile, struct profile_job *m, int fil
     return error_memory(err);
 }
 
-/* All layers' times on each device, and the part of kernels that are modelled roughly. */
-static void find_doubts(struct layer_doubts *doubts, const struct profile_job *m, int count,
-                        const struct cost_device *const *devices, int device_count)
-{
-    memset(doubts, 0, sizeof *doubts);
-    for (int d = 0; d < device_count; d++) {
-        double rough = 0.0, all = 0.0;
-        for (int i = 0; i < count; i++) {
-            const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
-            const struct fused *passes[] = {&cost->forward, &cost->backward};
-            for (int p = 0; p < 2; p++) {
-                rough += layer_rough_seconds(passes[p], devices[d], &m->options->layer);
-                all += layer_seconds(passes[p], devices[d], &m->options->layer);
-            }
-        }
-        doubts->rough[d] = all > 0.0 ? rough / all : 0.0;
-    }
-    for (int i = 0; i < count; i++)
-        doubts->unbounded_loops += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
-}
-
 bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const struct layer_file *files,
                    int file_count, const struct cost_device *const *devices, int device_count,
                    const struct layer_profile_options *options, struct parallel *pool, struct error *err)
@@ -300,7 +287,7 @@ bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const s
     if (!check_counts(file_count, device_count, err) ||
         !check_rules(files, file_count, devices, device_count, options->rules, err))
         return false;
-    struct profile_job m = {.options = options};
+    struct profile_job m = {.options = options, .profile = profile};
     m.layers = calloc((size_t)file_count, sizeof *m.layers);
     m.distinct = calloc((size_t)file_count, sizeof *m.distinct);
     for (int i = 0; m.layers && i < file_count; i++)
@@ -308,8 +295,8 @@ bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const s
     bool made = m.layers && m.distinct
                     ? make_profile(profile, &m, file_count, devices, device_count, pool, err)
                     : error_memory(err);
-    if (made && doubts)
-        find_doubts(doubts, &m, file_count, devices, device_count);
+    if (doubts)
+        *doubts = m.doubts;
     for (int i = 0; m.layers && i < file_count; i++) {
         layer_release(&m.layers[i].cost);
         module_count_release(&m.layers[i].forward_count);

@@ -56,6 +56,63 @@ static void few_heads_take_as_long_as_more(void **state)
                 1.8 * attention_seconds("b200", 64, 4096, false));
 }
 
+/* Casts from bf16 to 8 bits, microseconds on each device: NVIDIA aiconfigurator (Apache-2.0, commit 095f58a5), quantize, vLLM 0.24.
+ * Nothing was fitted on H200, B300 and GB300. */
+static void casts_alone_take_as_long_as_measured(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"h100-sxm", "b200", "h200", "b300", "gb300"};
+    static const struct {
+        double numbers, measured[5];
+    } casts[] = {
+        {32768.0 * 16384.0, {524.43, 233.24, 374.73, 232.55, 226.17}},
+        {16384.0 * 8192.0, {133.39, 59.94, 95.19, 60.1, 58.69}},
+        {8192.0 * 8192.0, {68.52, 31.66, 49.24, 31.82, 31.36}},
+        {8192.0 * 4096.0, {35.83, 18.13, 25.79, 17.7, 17.33}},
+        {4096.0 * 4096.0, {18.51, 9.51, 12.8, 9.13, 9.14}},
+        {2048.0 * 4096.0, {5.98, 5.87, 5.74, 5.48, 5.83}},
+        {1024.0 * 4096.0, {3.96, 3.82, 3.99, 3.82, 4.25}},
+        {256.0 * 4096.0, {2.55, 2.58, 2.55, 2.24, 2.95}},
+    };
+    const struct tables tables = {0};
+    for (int d = 0; d < 5; d++) {
+        const struct cost_device *device = tables_device(&tables, devices[d]);
+        double sum = 0.0;
+        for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+            const struct kernel kernel = {
+                .kind = KERNEL_STREAM, .bytes = 3.0 * casts[i].numbers, .repeats = 1.0, .alone = true};
+            struct kernel_time time = kernel_time(&kernel, device, tables_calibration(&tables, device));
+            double ratio = time.seconds * 1e6 / casts[i].measured[d];
+            assert_true(time.low * 1e6 < casts[i].measured[d] || ratio < 1.0);
+            sum += fabs(log(ratio));
+            if (casts[i].numbers > 1e8)
+                assert_true(fabs(ratio - 1.0) < 0.1);
+        }
+        print_message("# %s: mean error %.1f %%\n", devices[d], 12.5 * sum);
+        assert_true(sum / 8.0 < 0.12);
+    }
+}
+
+/* What training reaches is applied once: a long copy takes 1 / share of its time alone. */
+static void a_share_belongs_to_training(void **state)
+{
+    (void)state;
+    const struct tables tables = {0};
+    const struct cost_device *device = tables_device(&tables, "b200");
+    const struct calibration *calibration = tables_calibration(&tables, device);
+    struct kernel kernel = {.kind = KERNEL_STREAM, .bytes = 1e12, .repeats = 1.0};
+    double training = kernel_time(&kernel, device, calibration).seconds;
+    kernel.alone = true;
+    double alone = kernel_time(&kernel, device, calibration).seconds;
+    assert_float_equal(alone / training, calibration->stream, 1e-4);
+    kernel = (struct kernel){
+        .kind = KERNEL_GEMM, .type = COST_BF16, .size = {1, 8192, 8192, 8192}, .repeats = 1.0};
+    training = kernel_time(&kernel, device, calibration).seconds;
+    kernel.alone = true;
+    alone = kernel_time(&kernel, device, calibration).seconds;
+    assert_float_equal(alone / training, calibration->gemm, 1e-2);
+}
+
 static void a_later_device_waits_less_for_the_softmax(void **state)
 {
     (void)state;
@@ -83,6 +140,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_heads_take_as_long_as_more),
+        cmocka_unit_test(casts_alone_take_as_long_as_measured),
+        cmocka_unit_test(a_share_belongs_to_training),
         cmocka_unit_test(a_later_device_waits_less_for_the_softmax),
         cmocka_unit_test(time_grows_with_heads_and_tokens),
     };

@@ -54,8 +54,8 @@ static double seconds_of(struct shape shape, const char *device)
     make_transformer(&made, shape, options);
     const struct cost_device *on = tables_device(NULL, device);
     assert_non_null(on);
-    double sum =
-        layer_seconds(&made.layer.forward, on, &options) + layer_seconds(&made.layer.backward, on, &options);
+    double sum = layer_seconds(&made.layer.forward, on, &options).seconds +
+                 layer_seconds(&made.layer.backward, on, &options).seconds;
     release(&made);
     return sum;
 }
@@ -148,9 +148,10 @@ static void test_recomputing_keeps_the_input_and_runs_forward_again(void **state
     make_transformer(&plain, bert, (struct layer_options){0});
     make_transformer(&again, bert, options);
     assert_int_equal(again.layer.kept_bytes, 3 * MIB);
-    double forward = layer_seconds(&plain.layer.forward, device, &options);
-    double backward = layer_seconds(&plain.layer.backward, device, &options);
-    assert_float_equal(layer_seconds(&again.layer.backward, device, &options), forward + backward, 1e-9);
+    double forward = layer_seconds(&plain.layer.forward, device, &options).seconds;
+    double backward = layer_seconds(&plain.layer.backward, device, &options).seconds;
+    assert_float_equal(layer_seconds(&again.layer.backward, device, &options).seconds, forward + backward,
+                       1e-9);
     release(&plain);
     release(&again);
 }
@@ -214,10 +215,10 @@ static void test_collectives_inside_a_layer_take_time(void **state)
     const struct cost_device *device = tables_device(NULL, "h100-sxm");
     struct layer_options inside = {0},
                          across = {.reach.devices_per_node = 4, .reach.across = tables_link(NULL, "ib-200g")};
-    double near = layer_seconds(&made.layer.forward, device, &inside);
+    double near = layer_seconds(&made.layer.forward, device, &inside).seconds;
     assert_int_equal(made.layer.forward.transfers[0].group, 8);
     assert_true(near > 64e6 / device->bandwidth);
-    assert_true(layer_seconds(&made.layer.forward, device, &across) > near);
+    assert_true(layer_seconds(&made.layer.forward, device, &across).seconds > near);
     release(&made);
 }
 
@@ -365,7 +366,8 @@ static double seconds_of_file(const char *relative, const char *device)
     if (!hlo_load(&module, path, &err) || !layer_cost(&layer, &module, NULL, &options, &err))
         fail_msg("%s", err.text);
     const struct cost_device *on = tables_device(NULL, device);
-    double sum = layer_seconds(&layer.forward, on, &options) + layer_seconds(&layer.backward, on, &options);
+    double sum = layer_seconds(&layer.forward, on, &options).seconds +
+                 layer_seconds(&layer.backward, on, &options).seconds;
     layer_release(&layer);
     hlo_release(&module);
     free(path);

@@ -196,6 +196,7 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
         .devices = report->chosen->devices,
         .device_count = report->chosen->device_count,
         .wide = report->given->wide,
+        .profile = report->given->profile,
     };
     bool done = hlo_load_sized(&forward, of->path, &report->of_files->dims, err) &&
                 (!of->backward || hlo_load_sized(&backward, of->backward, &report->of_files->dims, err)) &&
@@ -414,6 +415,7 @@ const struct option_spec api_cost_options[] = {
     OPTION(rh_cost_request, explain, OPTION_FLAG, "explain",
            .help = "show the time of files by kernel, the bound of each, and the memory; on " EXPLAINED_DEVICE
                    " unless --device names others"),
+    OPTION_OF(rh_cost_request, profile, OPTION_FLAG, "profile", .needs = "explain"),
     OPTION_OF(rh_cost_request, wide, OPTION_FLAG, "wide", .letter = 'w'),
     OPTION_OF(rh_cost_request, list, OPTION_FLAG, "list"),
     OPTION_END,

@@ -24,11 +24,13 @@ static const char *const pass_names[] = {"forward", "backward"};
 struct row {
     enum pass pass;
     const char *what;        /* "gemm 1024 x 768 x 768 tf32 + add" */
+    const char *profiled;    /* as a profiler lists it */
     const char *instruction; /* the first of the first kernel */
     double count;            /* number of runs */
     double flops, bytes, seconds;
-    double share;     /* of the time of both passes */
-    double intensity; /* flops per byte */
+    double of_pass[2]; /* seconds */
+    double share;      /* of the time of both passes */
+    double intensity;  /* flops per byte */
     const char *bound;
     double of_formula;   /* of a product or collective: its time, of that by the formula alone */
     const char *nearest; /* the measured ones that it leans on; NULL: none */
@@ -40,8 +42,10 @@ struct rows {
     struct row *rows;
     int count;
     double seconds[2];             /* of the passes */
+    double training[2];            /* the same of kernels in training */
     double optimizer;              /* seconds of its step */
     struct plan_interval interval; /* as shares of times */
+    struct kernel_time sum;        /* of both passes */
     double rough;                  /* share of the time that kernels modelled roughly take */
     bool failed;
 };
@@ -69,59 +73,87 @@ static void add_opcodes(struct text *text, const struct fused_kernel *kernel)
     }
 }
 
+static const char *keep_text(struct rows *rows, struct text *text)
+{
+    const char *copy = text->failed ? NULL : arena_string(&rows->arena, text->data);
+    text_release(text);
+    rows->failed |= !copy;
+    return copy ? copy : "";
+}
+
+static void add_size(struct text *text, const struct product_size *size)
+{
+    if (size->batch > 1)
+        text_format(text, "%" PRId64 " x ", size->batch);
+    text_format(text, "%" PRId64 " x %" PRId64 " x %" PRId64, size->m, size->n, size->k);
+}
+
 static const char *name_of(struct rows *rows, const struct fused_kernel *fused, enum cost_type type)
 {
     const struct kernel *kernel = &fused->kernel;
     struct text text = {0};
-    text_add(&text, kernel->name);
+    text_format(&text, "%s%s", kernel->name, kernel->rough ? ", roughly" : "");
     if (kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_ATTENTION) {
         text_add(&text, " ");
-        if (kernel->size.batch > 1)
-            text_format(&text, "%" PRId64 " x ", kernel->size.batch);
-        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " %s", kernel->size.m, kernel->size.n,
-                    kernel->size.k, cost_type_name(type));
+        add_size(&text, &kernel->size);
+        text_format(&text, " %s", cost_type_name(type));
     }
     add_opcodes(&text, fused);
-    const char *name = text.failed ? NULL : arena_string(&rows->arena, text.data);
-    text_release(&text);
+    return keep_text(rows, &text);
+}
+
+/* What a profiler lists: products by what the libraries' names begin with (cuBLAS 12 and before, hipBLASLt), the rest
+ * as XLA does: by the fusion's own name without its number, or by its kind and hero or root. */
+static const char *profiled_name(struct rows *rows, const struct fused_kernel *fused,
+                                 const struct cost_device *device, enum cost_type type)
+{
+    const struct kernel *kernel = &fused->kernel;
+    const struct hlo_instruction *hero = fused->instructions[0],
+                                 *root = fused->instructions[fused->count - 1];
+    const char *opcode = hlo_opcode_name(hero->opcode);
+    char *name;
+    if (hero->opcode == HLO_FUSION)
+        name = arena_copy(&rows->arena, hero->name, strcspn(hero->name, "."));
+    else if (kernel->kind == KERNEL_ATTENTION)
+        name = arena_string(&rows->arena, kernel->backward ? "*flash*b*" : "*flash*f*");
+    else if (kernel->kind == KERNEL_GEMM)
+        name = arena_format(&rows->arena, "%s (%s)",
+                            strncmp(device->generation, "cdna", 4) == 0 ? "Cijk_*"
+                            : kernel_is_newest(device)                  ? "nvjet_*"
+                                                                        : "*gemm*",
+                            cost_type_name(type));
+    else if (fused->count == 1)
+        name = arena_format(&rows->arena, "wrapped_%s", opcode);
+    else if (hero->opcode == HLO_REDUCE || hero->opcode == HLO_TRANSPOSE)
+        name = arena_format(&rows->arena, "input_%s_fusion", opcode);
+    else
+        name = arena_format(&rows->arena, "loop_%s_fusion", hlo_opcode_name(root->opcode));
+    for (char *at = name; at && *at; at++)
+        *at = *at == '-' ? '_' : *at;
     rows->failed |= !name;
     return name ? name : "";
 }
 
 /* ---- neighbours ---- */
 
-/* "4096 x 4096 x 5120 (45 %), …" */
-static const char *nearest_text(struct rows *rows, const struct gemm_near *near)
+/* "4096 x 4096 x 5120 (45 %), …", or "all_reduce of 16 MiB on 8 (45 %), …" */
+static const char *nearest_text(struct rows *rows, const struct gemm_near *near,
+                                const struct collective_near *transfers)
 {
     struct text text = {0};
-    for (int i = 0; i < near->count && i < MAX_NEAREST; i++) {
-        const struct product *p = near->products[i];
-        text_add(&text, i > 0 ? ", " : "");
-        if (p->size.batch > 1)
-            text_format(&text, "%" PRId64 " x ", p->size.batch);
-        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " (%.0f %%)", p->size.m, p->size.n,
-                    p->size.k, 100.0 * near->weights[i]);
-    }
-    const char *copy = text.failed ? NULL : arena_string(&rows->arena, text.data);
-    text_release(&text);
-    rows->failed |= !copy;
-    return copy;
-}
-
-/* "16 MiB on 8 devices (45 %), ...": collectives of the same kind but where it is named. */
-static const char *nearest_transfers(struct rows *rows, const struct collective_near *near)
-{
-    struct text text = {0};
-    for (int i = 0; i < near->count && i < MAX_NEAREST; i++) {
-        const struct known_collective *of = near->nearest[i].of;
+    for (int i = 0; i < (near ? near->count : transfers->count) && i < MAX_NEAREST; i++) {
         struct unit_texts texts = {0};
-        text_format(&text, "%s%s of %s on %d (%.0f %%)", i > 0 ? ", " : "", collective_kind_name(of->kind),
-                    unit_text(&texts, of->bytes, UNIT_BYTES), of->devices, 100.0 * near->nearest[i].weight);
+        text_add(&text, i > 0 ? ", " : "");
+        if (near) {
+            add_size(&text, &near->products[i]->size);
+        } else {
+            const struct known_collective *of = transfers->nearest[i].of;
+            text_format(&text, "%s of %s on %d", collective_kind_name(of->kind),
+                        unit_text(&texts, of->bytes, UNIT_BYTES), of->devices);
+        }
+        text_format(&text, " (%.0f %%)", 100.0 * (near ? near->weights[i] : transfers->nearest[i].weight));
     }
-    const char *copy = text.failed ? NULL : arena_string(&rows->arena, text.data);
-    text_release(&text);
-    rows->failed |= !copy;
-    return copy;
+    return keep_text(rows, &text);
 }
 
 /* Notes which measured products the time of this one leans on. */
@@ -133,15 +165,17 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
     if (near.count == 0)
         return;
     row->of_formula = exp(near.log_ratio);
-    row->nearest = nearest_text(rows, &near);
+    row->nearest = nearest_text(rows, &near, NULL);
 }
 
 /* ---- rows ---- */
 
-static void add_row(struct rows *rows, const struct row *row)
+static void add_row(struct rows *rows, struct row *row, const struct kernel_time *time)
 {
+    row->of_pass[row->pass] = row->seconds;
     rows->rows[rows->count++] = *row;
     rows->seconds[row->pass] += row->seconds;
+    kernel_time_add(&rows->sum, time);
 }
 
 static void add_pass(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device,
@@ -155,6 +189,7 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
         struct row row = {
             .pass = pass,
             .what = name_of(rows, kernel, type),
+            .profiled = profiled_name(rows, kernel, device, type),
             .instruction = kernel->instructions[0]->name,
             .count = kernel->kernel.repeats,
             .flops = time.flops,
@@ -164,28 +199,32 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
         };
         if (kernel->kernel.kind == KERNEL_GEMM && !explain->options->no_neighbours)
             find_neighbours(rows, &row, &kernel->kernel, type, device);
-        add_row(rows, &row);
+        add_row(rows, &row, &time);
     }
     for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++) {
         const struct fused_transfer *transfer = &fused->transfers[i];
         const char *name = arena_format(&rows->arena, "%s, %" PRId64 " devices",
                                         hlo_opcode_name(transfer->instruction->opcode), transfer->group);
+        const char *kind = collective_kind_name(layer_collective(transfer->instruction->opcode));
+        const char *profiled = arena_format(&rows->arena, "ncclDevKernel_* (%s)", kind);
         struct collective_near near;
-        rows->failed |= !name;
+        struct kernel_time time = layer_transfer_near(transfer, device, explain->options, &near);
+        rows->failed |= !name || !profiled;
         struct row row = {
             .pass = pass,
             .what = name ? name : "",
+            .profiled = profiled ? profiled : "",
             .instruction = transfer->instruction->name,
             .count = transfer->repeats,
             .bytes = transfer->repeats * transfer->bytes,
-            .seconds = layer_transfer_near(transfer, device, explain->options, &near),
+            .seconds = time.seconds,
             .bound = "link",
             .of_formula = exp(near.log_ratio),
             .is_transfer = true,
         };
         if (near.count > 0)
-            row.nearest = nearest_transfers(rows, &near);
-        add_row(rows, &row);
+            row.nearest = nearest_text(rows, NULL, &near);
+        add_row(rows, &row, &time);
     }
 }
 
@@ -195,8 +234,9 @@ static int compare_number(double a, double b)
 }
 
 /* Returns 0 for rows that are merged. */
-static int compare_rows(const struct row *x, const struct row *y)
+static int compare_rows(const void *a, const void *b)
 {
+    const struct row *x = a, *y = b;
     int order = (x->pass > y->pass) - (x->pass < y->pass);
     if (!order)
         order = strcmp(x->what, y->what);
@@ -212,6 +252,12 @@ static int by_kind(const void *a, const void *b)
     return order ? order : strcmp(x->instruction, y->instruction);
 }
 
+static int by_profiled(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    return strcmp(x->profiled, y->profiled);
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -219,15 +265,16 @@ static int by_time(const void *a, const void *b)
     return order ? order : by_kind(a, b);
 }
 
-static void merge(struct rows *rows)
+static void merge(struct rows *rows, bool profiled)
 {
     int kept = 0;
     struct error stopped;
-    if (!sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_kind, &stopped))
+    if (!sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, profiled ? by_profiled : by_kind,
+                    &stopped))
         return;
     for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
         struct row *last = kept ? &rows->rows[kept - 1] : NULL;
-        if (!last || compare_rows(last, &rows->rows[i]) != 0) {
+        if (!last || (profiled ? by_profiled : compare_rows)(last, &rows->rows[i]) != 0) {
             rows->rows[kept++] = rows->rows[i];
             continue;
         }
@@ -235,6 +282,8 @@ static void merge(struct rows *rows)
         last->flops += rows->rows[i].flops;
         last->bytes += rows->rows[i].bytes;
         last->seconds += rows->rows[i].seconds;
+        for (int p = 0; p < 2; p++)
+            last->of_pass[p] += rows->rows[i].of_pass[p];
     }
     rows->count = kept;
     sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_time, &stopped);
@@ -247,11 +296,16 @@ static bool lacks_times(const struct layer_cost *layer)
            layer->forward.unbounded_loops + layer->backward.unbounded_loops > 0.0;
 }
 
-static bool rows_make(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device)
+static bool rows_make(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device,
+                      bool profiled)
 {
     const struct fused *passes[2] = {&explain->layer->forward, &explain->layer->backward};
     size_t room = 1;
     *rows = (struct rows){0};
+    struct layer_options training = *explain->options;
+    training.training = true;
+    for (int p = 0; p < 2; p++)
+        rows->training[p] = layer_seconds(passes[p], device, &training).seconds;
     for (int p = 0; p < 2; p++)
         room += (size_t)passes[p]->kernel_count + (size_t)passes[p]->transfer_count;
     rows->rows = ARENA_ARRAY(&rows->arena, room, struct row);
@@ -260,7 +314,7 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
     add_pass(rows, explain, device, PASS_FORWARD);
     add_pass(rows, explain, device, PASS_BACKWARD);
     if (!rows->failed && rows->count)
-        merge(rows);
+        merge(rows, profiled);
     double sum = rows->seconds[PASS_FORWARD] + rows->seconds[PASS_BACKWARD];
     for (int i = 0; i < rows->count; i++) {
         struct row *row = &rows->rows[i];
@@ -268,12 +322,8 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
         row->intensity = row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
     }
     rows->optimizer = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
-    rows->rough = layer_rough_seconds(&explain->layer->forward, device, explain->options) +
-                  layer_rough_seconds(&explain->layer->backward, device, explain->options);
-    rows->interval = cost_interval_of_device(device);
-    double seconds = rows->seconds[PASS_FORWARD] + rows->seconds[PASS_BACKWARD];
-    rows->rough = seconds > 0.0 ? rows->rough / seconds : 0.0;
-    cost_interval_widen(&rows->interval, rows->rough);
+    rows->rough = sum > 0.0 ? rows->sum.rough / sum : 0.0;
+    rows->interval = cost_interval_of_kernels(&rows->sum, device);
     if (lacks_times(explain->layer))
         rows->interval.high = INFINITY;
     return !rows->failed;
@@ -320,6 +370,23 @@ static void print_row(const struct row *row, bool wide, struct text *out)
         text_format(out, "  %-12s  %.44s\n", row->bound, row->what);
 }
 
+/* As nsys and torch.profiler do: a name in one row. */
+static void print_profile(const struct rows *rows, struct text *out)
+{
+    text_format(out, "  %8s %10s %8s %10s %10s %10s  kernel\n", "share", "total", "calls", "mean", "forward",
+                "backward");
+    for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
+        const struct row *row = &rows->rows[i];
+        struct unit_texts texts = {0};
+        text_format(out, "  %6.1f %% %10s %8.0f %10s", 100.0 * row->share,
+                    unit_text(&texts, row->seconds, UNIT_TIME), row->count,
+                    unit_text(&texts, row->seconds / row->count, UNIT_TIME));
+        for (int p = 0; p < 2; p++)
+            text_format(out, " %10s", unit_text(&texts, row->of_pass[p], UNIT_TIME));
+        text_format(out, "  %s\n", row->profiled);
+    }
+}
+
 static void print_rows(const struct rows *rows, const struct cost_explain *explain, struct text *out)
 {
     text_format(out, "  %10s %8s  %-8s %6s", "time", "share", "pass", "count");
@@ -364,30 +431,9 @@ static void print_neighbours(const struct rows *rows, bool transfers, struct tex
     }
 }
 
-/* The kernels that are modelled roughly, each once, in the order of their times. */
-static void print_rough(const struct layer_cost *layer, struct text *out)
+static void print_interval(const struct rows *rows, struct text *out)
 {
-    const struct fused *passes[] = {&layer->forward, &layer->backward};
-    const char *named[MAX_OPCODES];
-    int count = 0;
-    for (int p = 0; p < 2; p++)
-        for (int i = 0; i < passes[p]->kernel_count && !stop_wanted_at((size_t)i); i++) {
-            const struct kernel *kernel = &passes[p]->kernels[i].kernel;
-            bool seen = !kernel->rough || count == MAX_OPCODES;
-            for (int k = 0; k < count && !seen; k++)
-                seen = strcmp(named[k], kernel->name) == 0;
-            if (seen)
-                continue;
-            text_format(out, "%s%s", count > 0 ? ", " : "", kernel->name);
-            named[count++] = kernel->name;
-        }
-    if (count == MAX_OPCODES)
-        text_add(out, ", ...");
-}
-
-static void print_interval(const struct layer_cost *layer, const struct rows *rows, struct text *out)
-{
-    text_add(out, "  80 % interval of whole training runs: ");
+    text_add(out, "  80 % interval of kernels alone: ");
     if (isinf(rows->interval.high))
         text_format(out, "at least %.2f of these times, without the parts named above", rows->interval.low);
     else
@@ -395,10 +441,8 @@ static void print_interval(const struct layer_cost *layer, const struct rows *ro
     text_add(out, rows->interval.extrapolates ? ", extrapolated\n" : "\n");
     if (rows->rough == 0.0)
         return;
-    text_format(out, "  modelled roughly, %g to %g of its time: %.3g %% of these times (", KERNEL_ROUGH_LOW,
+    text_format(out, "  modelled roughly, %g to %g of its time: %.3g %% of these times\n", KERNEL_ROUGH_LOW,
                 KERNEL_ROUGH_HIGH, 100.0 * rows->rough);
-    print_rough(layer, out);
-    text_add(out, ")\n");
 }
 
 static void print_device(const struct cost_explain *explain, const struct cost_device *device,
@@ -410,11 +454,20 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
                 unit_text(&texts, rows->seconds[PASS_FORWARD], UNIT_TIME),
                 unit_text(&texts, rows->seconds[PASS_BACKWARD], UNIT_TIME),
                 unit_text(&texts, rows->optimizer, UNIT_TIME));
-    print_interval(explain->layer, rows, out);
+    print_interval(rows, out);
     text_format(out, "  products: %s\n",
                 device->fitted ? device->fitted : "no measured error in the device's description");
-    text_format(out, "  the rest: %s\n",
-                calibration->fitted ? calibration->fitted : "no measured error of its generation");
+    text_format(out,
+                "  training: forward %s, backward %s: products reach %.3g of this speed, streams %.3g, "
+                "collectives %.3g (%s)\n",
+                unit_text(&texts, rows->training[PASS_FORWARD], UNIT_TIME),
+                unit_text(&texts, rows->training[PASS_BACKWARD], UNIT_TIME), calibration->gemm,
+                calibration->stream, calibration->inside,
+                calibration->fitted ? calibration->fitted : "no measured runs of its generation");
+    if (explain->profile) {
+        print_profile(rows, out);
+        return;
+    }
     print_rows(rows, explain, out);
     print_neighbours(rows, false, out);
     print_neighbours(rows, true, out);
@@ -427,7 +480,7 @@ void cost_explain_print(const struct cost_explain *explain, struct text *out)
     print_unknown(explain->layer, out);
     for (int i = 0; i < explain->device_count; i++) {
         struct rows rows;
-        if (rows_make(&rows, explain, explain->devices[i]))
+        if (rows_make(&rows, explain, explain->devices[i], explain->profile))
             print_device(explain, explain->devices[i], &rows, out);
         else
             out->failed = true;
@@ -440,6 +493,7 @@ void cost_explain_print(const struct cost_explain *explain, struct text *out)
 static const struct field row_fields[] = {
     FIELD_WORDS(struct row, "pass", pass, pass_names),
     FIELD_OUT(struct row, "kernel", what, FIELD_TEXT),
+    FIELD_OUT(struct row, "profiled", profiled, FIELD_TEXT),
     FIELD_OUT(struct row, "instruction", instruction, FIELD_TEXT),
     FIELD_OUT(struct row, "count", count, FIELD_DOUBLE),
     FIELD_OUT(struct row, "flops", flops, FIELD_DOUBLE),
@@ -471,6 +525,8 @@ static const struct field seconds_fields[] = {
     FIELD_OUT(struct rows, "forward_seconds", seconds[PASS_FORWARD], FIELD_DOUBLE),
     FIELD_OUT(struct rows, "backward_seconds", seconds[PASS_BACKWARD], FIELD_DOUBLE),
     FIELD_OUT(struct rows, "optimizer_seconds", optimizer, FIELD_DOUBLE),
+    FIELD_OUT(struct rows, "training_forward_seconds", training[PASS_FORWARD], FIELD_DOUBLE),
+    FIELD_OUT(struct rows, "training_backward_seconds", training[PASS_BACKWARD], FIELD_DOUBLE),
     FIELD_OUT(struct rows, "rough_share", rough, FIELD_DOUBLE),
 };
 
@@ -479,9 +535,9 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
 {
     json_open(json, NULL, '{');
     fields_write(device, device_fields, 1, json);
-    fields_write(rows, seconds_fields, 3, json);
+    fields_write(rows, seconds_fields, 5, json);
     fields_write(&rows->interval, interval_fields, INTERVAL_FIELDS, json);
-    fields_write(rows, seconds_fields + 3, 1, json);
+    fields_write(rows, seconds_fields + 5, 1, json);
     fields_write(device, device_fields + 1, 1, json);
     FIELDS_WRITE(tables_calibration(explain->options->tables, device), rest_fields, json);
     json_open(json, "kernels", '[');
@@ -515,7 +571,7 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
     json_open(json, "devices", '[');
     for (int i = 0; i < explain->device_count; i++) {
         struct rows rows;
-        if (rows_make(&rows, explain, explain->devices[i]))
+        if (rows_make(&rows, explain, explain->devices[i], false))
             write_device(explain, explain->devices[i], &rows, json);
         else
             json->out->failed = true;
@@ -523,77 +579,4 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
     }
     json_close(json);
     json_close(json);
-}
-
-/* ---- counts ---- */
-
-const char *const cost_rules[] = {"rehearse", "xla", "xla-gpu", "xla-fork", NULL};
-
-static const struct field instruction_fields[] = {
-    FIELD_OUT(struct instruction_count, "flops", flops, FIELD_DOUBLE),
-    FIELD_OUT(struct instruction_count, "transcendentals", transcendentals, FIELD_DOUBLE),
-    FIELD_OUT(struct instruction_count, "bytes", bytes, FIELD_DOUBLE),
-    FIELD_OUT(struct instruction_count, "output_bytes", output_bytes, FIELD_DOUBLE),
-    FIELD_OUT(struct instruction_count, "unknown", unknown, FIELD_FLAG),
-};
-
-static const struct field count_fields[] = {
-    FIELD_WORDS(struct module_count, "rules", rules, cost_rules),
-    FIELD_OUT(struct module_count, "flops", flops, FIELD_DOUBLE),
-    FIELD_OUT(struct module_count, "transcendentals", transcendentals, FIELD_DOUBLE),
-    FIELD_OUT(struct module_count, "bytes", bytes, FIELD_DOUBLE),
-    FIELD_OUT(struct module_count, "unbounded_loops", unbounded_loops, FIELD_INT),
-};
-
-static void write_instruction(const struct hlo_instruction *instruction,
-                              const struct instruction_count *count, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "name", instruction->name);
-    json_string(json, "opcode", hlo_opcode_name(instruction->opcode));
-    fields_write(count, instruction_fields, 3, json);
-    json_open_flat(json, "operand_bytes", '[');
-    for (int i = 0; i < instruction->operand_count; i++)
-        json_number(json, NULL, count->operand_bytes[i]);
-    json_close(json);
-    fields_write(count, instruction_fields + 3, count->unknown ? 2 : 1, json);
-    json_close(json);
-}
-
-void cost_counts_write(const struct hlo_module *module, const struct module_count *count, struct json *json)
-{
-    const struct hlo_computation *entry = module->entry;
-    json_open_document(json, "rehearse-counts/1");
-    json_string(json, "file", module->path);
-    json_string(json, "module", module->name);
-    fields_write(count, count_fields, 4, json);
-    json_open_flat(json, "unknown", '[');
-    for (int i = 0; i < count->unknown_count; i++)
-        json_string(json, NULL, count->unknown[i]);
-    json_close(json);
-    fields_write(count, count_fields + 4, 1, json);
-    json_open(json, "instructions", '[');
-    for (int i = 0; i < entry->count && !stop_wanted_at((size_t)i); i++)
-        write_instruction(entry->instructions[i], &count->computations[entry->index][i], json);
-    json_close(json);
-    json_close(json);
-}
-
-void cost_counts_print_header(struct text *out)
-{
-    text_format(out, "%15s %15s %15s %12s  %s\n", "flops", "transcendentals", "bytes", "instructions",
-                "file");
-}
-
-void cost_counts_print(const struct hlo_module *module, const struct module_count *count, struct text *out)
-{
-    int instructions = 0;
-    for (int i = 0; i < module->count; i++)
-        instructions += module->computations[i]->count;
-    text_format(out, "%15.0f %15.0f %15.0f %12d  %s\n", count->flops, count->transcendentals, count->bytes,
-                instructions, module->path);
-    for (int i = 0; i < count->unknown_count; i++)
-        text_format(out, "%15s unknown custom call '%s', not in the sums\n", "", count->unknown[i]);
-    if (count->unbounded_loops > 0)
-        text_format(out, "%15s %d loops of unknown trip count, counted once\n", "", count->unbounded_loops);
 }

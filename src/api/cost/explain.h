@@ -13,7 +13,8 @@ struct cost_explain {
     const struct layer_options *options;
     const struct cost_device *const *devices;
     int device_count;
-    bool wide; /* print all columns */
+    bool wide;    /* print all columns */
+    bool profile; /* print kernels as a profiler does */
 };
 
 /* Prints the memory, then a table per device: equal kernels in one row, by time. */

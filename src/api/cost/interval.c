@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* The software that is most like compiled files, with attention as it is written. */
-#define SOFTWARE_OF_FILES "fsdp"
-
 /* A profile has no job yet: the job on one node stands for it. */
 static struct plan_interval interval_on(const struct architecture *model, const struct cost_device *device,
                                         const struct model_options *options)
@@ -28,34 +25,15 @@ static struct plan_interval interval_on(const struct architecture *model, const 
     return interval_of(&estimate, 1.0);
 }
 
-struct plan_interval cost_interval_of_device(const struct cost_device *device)
+struct plan_interval cost_interval_of_kernels(const struct kernel_time *times,
+                                              const struct cost_device *device)
 {
-    struct likeness middle = {
-        .generation = device->generation,
-        .device = device->name,
-        .software = SOFTWARE_OF_FILES,
-        .framework = "",
-        .bits = 16,
+    double seconds = times->seconds > 0.0 ? times->seconds : 1.0;
+    return (struct plan_interval){
+        .low = times->seconds > 0.0 ? times->low / seconds : 1.0,
+        .high = times->seconds > 0.0 ? times->high / seconds : 1.0,
+        .extrapolates = !device->fitted,
     };
-    int count = 0;
-    for (int i = 0; i < residuals_known.count; i++) {
-        const struct likeness *row = &residuals_known.rows[i].likeness;
-        if (strcmp(row->generation, device->generation) != 0)
-            continue;
-        count++;
-        for (int s = 0; s < LIKENESS_SIZES; s++)
-            middle.sizes[s] += (row->sizes[s] - middle.sizes[s]) / count;
-    }
-    struct estimate estimate = neighbours_estimate(&residuals_known, &middle, NULL, NULL);
-    struct plan_interval interval = interval_of(&estimate, 1.0);
-    interval.extrapolates = count == 0;
-    return interval;
-}
-
-void cost_interval_widen(struct plan_interval *interval, double rough)
-{
-    interval->low = (1.0 - rough) * interval->low + rough * KERNEL_ROUGH_LOW;
-    interval->high = (1.0 - rough) * interval->high + rough * KERNEL_ROUGH_HIGH;
 }
 
 /* Appends the interval of each device type to the profile's source. */
@@ -71,9 +49,9 @@ static bool note(struct profile *profile, const char *of, const struct cost_devi
             text_format(&text, "%s %s %.2f to %.2f%s", i > 0 ? "," : "", devices[i]->name, intervals[i].low,
                         intervals[i].high, intervals[i].extrapolates ? " (extrapolated)" : "");
     for (int i = 0; doubts && i < profile->device_count; i++)
-        if (doubts->rough[i] > 0.0)
-            text_format(&text, "; modelled roughly: %.3g %% of the time on %s", 100.0 * doubts->rough[i],
-                        devices[i]->name);
+        if (doubts->times[i].rough > 0.0)
+            text_format(&text, "; modelled roughly: %.3g %% of the time on %s",
+                        100.0 * doubts->times[i].rough / doubts->times[i].seconds, devices[i]->name);
     profile->source = text.failed ? NULL : arena_string(&profile->arena, text.data);
     text_release(&text);
     return profile->source || error_memory(err);
@@ -83,11 +61,9 @@ bool cost_interval_note_files(struct profile *profile, const struct cost_device 
                               const struct layer_doubts *doubts, struct error *err)
 {
     struct plan_interval intervals[PROFILE_MAX_DEVICES];
-    for (int i = 0; i < profile->device_count; i++) {
-        intervals[i] = cost_interval_of_device(devices[i]);
-        cost_interval_widen(&intervals[i], doubts->rough[i]);
-    }
-    return note(profile, " of whole training runs", devices, intervals, doubts, err);
+    for (int i = 0; i < profile->device_count; i++)
+        intervals[i] = cost_interval_of_kernels(&doubts->times[i], devices[i]);
+    return note(profile, " of kernels alone", devices, intervals, doubts, err);
 }
 
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
