@@ -355,7 +355,8 @@ struct rh_measure_layers_request {
     double limit; /* seconds */
     bool products;
     RH_RENAMED(bool, first_layer, first);
-    const char *compile_options; /* a file */
+    const char *compile_options;  /* a file */
+    struct rh_list plugin_option; /* "NAME=VALUE" */
 };
 RH_API rh_report *rh_measure_layers(const struct rh_measure_layers_request *request,
                                     const struct rh_call *call, struct rh_error *error);

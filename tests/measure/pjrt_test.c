@@ -1,8 +1,8 @@
 #include "measure/layers/pjrt.h"
 
-#include "measure/layers/fill.h"
 #include "measure/layers/layers.h"
 #include "measure/layers/pjrt_api.h"
+#include "measure/layers/pjrt_plugin.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -22,15 +22,26 @@ static const char *fake(void)
     return getenv("REHEARSE_FAKE_PJRT");
 }
 
+static void *symbol_of(const char *name)
+{
+    void *library = dlopen(fake(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *symbol = library ? dlsym(library, name) : NULL;
+    assert_non_null(symbol);
+    return symbol;
+}
+
+static const char *text_of(const char *name)
+{
+    void *symbol = symbol_of(name);
+    const char *(*get)(void);
+    memcpy(&get, &symbol, sizeof get);
+    return get();
+}
+
 /* What the plugin found wrong since the last call of this. */
 static const char *faults(void)
 {
-    void *library = dlopen(fake(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    assert_non_null(library);
-    void *symbol = dlsym(library, "fake_pjrt_report");
-    const char *(*report)(void);
-    memcpy(&report, &symbol, sizeof report);
-    return report();
+    return text_of("fake_pjrt_report");
 }
 
 static const int64_t sizes[] = {4, 8};
@@ -44,10 +55,11 @@ static bool use(const char *behaviour, struct pjrt_costs *costs, struct pjrt_mem
     double seconds = 0.0;
     struct pjrt_program *program = NULL;
     setenv("FAKE_PJRT", behaviour, 1);
-    struct pjrt *pjrt = pjrt_open(fake(), err);
+    struct pjrt *pjrt = pjrt_open(fake(), NULL, 0, err);
     bool done = pjrt && (program = pjrt_compile(pjrt, "layer.mlir", "module {}", 9, err)) &&
                 pjrt_add_argument(program, &matrix, data, err) &&
-                pjrt_add_argument(program, &matrix, data, err) && pjrt_execute(program, 3, &seconds, err);
+                pjrt_add_argument(program, &matrix, data, err) &&
+                pjrt_execute(program, NULL, 3, &seconds, err);
     if (done) {
         assert_true(seconds >= 60e-6);
         pjrt_read_costs(program, costs);
@@ -188,12 +200,12 @@ static void other_files_are_no_plugins(void **state)
 {
     (void)state;
     struct error err;
-    assert_null(pjrt_open("/nowhere/plugin.so", &err));
+    assert_null(pjrt_open("/nowhere/plugin.so", NULL, 0, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     assert_non_null(strstr(err.text, "/nowhere/plugin.so: cannot load the plugin: "));
-    assert_null(pjrt_open("meson.build", &err));
+    assert_null(pjrt_open("meson.build", NULL, 0, &err));
     assert_non_null(strstr(err.text, "meson.build: cannot load the plugin: "));
-    assert_null(pjrt_open(getenv("REHEARSE_NO_PLUGIN"), &err));
+    assert_null(pjrt_open(getenv("REHEARSE_NO_PLUGIN"), NULL, 0, &err));
     assert_non_null(strstr(err.text, "not a PJRT plugin: it has no function GetPjrtApi"));
 }
 
@@ -206,7 +218,7 @@ static void types_that_it_lacks_are_refused(void **state)
     char data[8] = {0};
     struct error err;
     setenv("FAKE_PJRT", "", 1);
-    struct pjrt *pjrt = pjrt_open(fake(), &err);
+    struct pjrt *pjrt = pjrt_open(fake(), NULL, 0, &err);
     struct pjrt_program *program = pjrt_compile(pjrt, "layer.mlir", "module {}", 9, &err);
     assert_non_null(program);
     assert_false(pjrt_add_argument(program, &sixes, data, &err));
@@ -220,14 +232,161 @@ static void types_that_it_lacks_are_refused(void **state)
     assert_int_equal(pjrt_type_of(HLO_TYPE_TOKEN), 0);
 }
 
+/* ---- what a plugin of a GPU needs besides ---- */
+
+/* A copy of the fake plugin whose name says that it drives GPUs; `from` in it becomes `to`, of the same length. */
+static const char *gpu_plugin(const char *from, const char *to)
+{
+    static char path[] = "/tmp/pjrt-cuda-XXXXXX";
+    static char bytes[1 << 20];
+    strcpy(path, "/tmp/pjrt-cuda-XXXXXX");
+    int made = mkstemp(path);
+    FILE *in = fopen(fake(), "rb"), *out = made >= 0 ? fdopen(made, "wb") : NULL;
+    assert_true(in && out);
+    size_t size = fread(bytes, 1, sizeof bytes, in);
+    assert_true(size < sizeof bytes);
+    char *at = from ? memmem(bytes, size, from, strlen(from) + 1) : NULL;
+    assert_true(!from || at);
+    if (at)
+        memcpy(at, to, strlen(to));
+    assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(in);
+    fclose(out);
+    return path;
+}
+
+static void opens_with(const char *plugin, const char *const *given, size_t count, const char *expected)
+{
+    struct error err;
+    struct pjrt *pjrt = pjrt_open(plugin, given, count, &err);
+    if (!pjrt)
+        fail_msg("%s", err.text);
+    pjrt_close(pjrt);
+    assert_string_equal(text_of("fake_pjrt_options"), expected);
+}
+
+static void options_reach_the_client(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"memory_fraction=1", "preallocate=false", "visible_devices=1",
+                                        "visible_devices=2", "many=3,4",          "number=-5",
+                                        "share=0.5",         "name=bfc"};
+    static const char *const bad[] = {"memory_fraction",    "=1",
+                                      "memory_fraction=x",  "preallocate=maybe",
+                                      "visible_devices=0,", "collective_memory_size=1,2"};
+    struct error err;
+    setenv("FAKE_PJRT", "", 1);
+    opens_with(fake(), given, 8,
+               "memory_fraction=1.000 preallocate=false visible_devices=[1] many=[3,4] number=-5 share=0.500 "
+               "name='bfc'");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(pjrt_open(fake(), &bad[i], 1, &err));
+        assert_int_equal(err.kind, ERROR_USAGE);
+        assert_non_null(strstr(err.text, "--plugin-option"));
+    }
+}
+
+static void variables_of_jax_reach_plugins_of_gpus(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"memory_fraction=0.9"};
+    static const char *const names[] = {
+        "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_ALLOCATOR",
+        "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "JAX_CUDA_VISIBLE_DEVICES"};
+    static const char *const values[] = {".3", "false", "platform", "2", "all"};
+    struct error err;
+    const char *plugin = gpu_plugin(NULL, NULL);
+    setenv("FAKE_PJRT", "", 1);
+    for (size_t i = 0; i < 5; i++)
+        setenv(names[i], values[i], 1);
+    opens_with(fake(), NULL, 0, ""); /* not of a GPU: it may refuse them */
+    struct pjrt *pjrt = pjrt_open(plugin, given, 1, &err);
+    assert_non_null(pjrt);
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE),
+         *symbol = dlsym(library, "fake_pjrt_options");
+    const char *(*get)(void);
+    memcpy(&get, &symbol, sizeof get);
+    assert_string_equal(
+        get(), "memory_fraction=0.900 allocator='platform' preallocate=false collective_memory_size=2097152");
+    pjrt_close(pjrt);
+    setenv(names[0], "half", 1);
+    assert_null(pjrt_open(plugin, NULL, 0, &err));
+    assert_string_equal(err.text, "XLA_PYTHON_CLIENT_MEM_FRACTION: memory_fraction cannot be 'half'");
+    for (size_t i = 0; i < 5; i++)
+        unsetenv(names[i]);
+    unlink(plugin);
+}
+
+static void a_library_that_is_missing_is_named(void **state)
+{
+    (void)state;
+    struct error err;
+    const char *plugin = gpu_plugin("libc.so.6", "libq.so.6");
+    assert_null(pjrt_open(plugin, NULL, 0, &err));
+    unlink(plugin);
+    assert_non_null(strstr(err.text, "libq.so.6: cannot open shared object file"));
+    assert_non_null(
+        strstr(err.text, "pip install 'jax[cuda12]' (or cuda13) puts NVIDIA's libraries beside the plugin"));
+}
+
+/* pip puts libraries into nvidia/NAME/lib, not all of which a plugin looks into itself. */
+static void libraries_beside_a_plugin_are_loaded(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/pjrt-XXXXXX", plugin[96], library[96], command[512];
+    struct error err;
+    assert_non_null(mkdtemp(folder));
+    snprintf(plugin, sizeof plugin, "%s/jax_plugins/xla_cuda12/xla_cuda_plugin.so", folder);
+    snprintf(library, sizeof library, "%s/nvidia/nvshmem/lib/libnvshmem_host.so.3", folder);
+    snprintf(command, sizeof command,
+             "mkdir -p %s/jax_plugins/xla_cuda12 %s/nvidia/nvshmem/lib && cp '%s' %s && cp '%s' %s", folder,
+             folder, fake(), plugin, getenv("REHEARSE_NO_PLUGIN"), library);
+    assert_int_equal(system(command), 0);
+    setenv("FAKE_PJRT", "", 1);
+    assert_null(dlopen(library, RTLD_NOW | RTLD_NOLOAD));
+    struct pjrt *pjrt = pjrt_open(plugin, NULL, 0, &err);
+    assert_non_null(pjrt);
+    assert_non_null(dlopen(library, RTLD_NOW | RTLD_NOLOAD));
+    pjrt_close(pjrt);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void errors_tell_the_next_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *behaviour, *said, *advice;
+    } rows[] = {
+        {"fail=10", "No visible GPU devices.", "No visible GPU devices: does nvidia-smi list the GPUs here?"},
+        {"fail=10", "Could not load dynamic library 'libcudnn.so.9'",
+         "'libcudnn.so.9': pip install 'jax[cuda12]'"},
+        {"fail=10", "CUDA_ERROR_SYSTEM_NOT_READY", "nvidia-fabricmanager"},
+        {"fail=10", "CUDA driver version is insufficient for CUDA runtime version", "update it"},
+        {"fail=20", "Couldn't find ptxas", "nvidia-cuda-nvcc-cu12 brings ptxas"},
+        {"fail=20", "No registered implementation for custom call to triton_kernel_call for platform CUDA",
+         PJRT_GAP},
+        {"gpu,fail=22,code=8", "Failed to allocate 4096 bytes",
+         "out of memory: Failed to allocate 4096 bytes: nvidia-smi lists"},
+    };
+    struct pjrt_costs costs;
+    struct pjrt_memory memory;
+    struct error err;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setenv("FAKE_PJRT_SAYS", rows[i].said, 1);
+        assert_false(use(rows[i].behaviour, &costs, &memory, &err));
+        if (!strstr(err.text, rows[i].advice))
+            fail_msg("'%s' is not in '%s'", rows[i].advice, err.text);
+    }
+    unsetenv("FAKE_PJRT_SAYS");
+}
+
 /* ---- times of layers ---- */
 
 static int turns(void)
 {
-    void *library = dlopen(fake(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    void *symbol = library ? dlsym(library, "fake_pjrt_turns") : NULL;
+    void *symbol = symbol_of("fake_pjrt_turns");
     int (*get)(void);
-    assert_non_null(symbol);
     memcpy(&get, &symbol, sizeof get);
     return get();
 }
@@ -250,6 +409,87 @@ static void write_layer(const char *path, int rows)
     fclose(file);
 }
 
+/* Measures files of layers, each once; NULL: *err says why not. */
+static bool measure(struct measured_layers *measured, const char *behaviour, const char *const *paths,
+                    int count, struct error *err)
+{
+    const struct layer_options options = {.is_first = false};
+    const struct sample_options samples = {.precision = 0.05, .limit = 0.3};
+    struct layer_file files[2] = {{0}};
+    for (int i = 0; i < count; i++)
+        files[i].path = paths[i];
+    setenv("FAKE_PJRT", behaviour, 1);
+    struct pjrt *pjrt = pjrt_open(fake(), NULL, 0, err);
+    bool ok = pjrt && measure_files_pjrt(measured, pjrt, files, count, &options, &samples, err);
+    pjrt_close(pjrt);
+    assert_string_equal(faults(), "");
+    return ok;
+}
+
+/* The fake GPU takes 50 us for the program and 50 us of the host; 5 us if its arguments are in the caches. */
+static void the_host_is_subtracted_and_caches_are_flushed_on_a_gpu(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pjrt-layer-XXXXXX";
+    const char *const paths[] = {path};
+    struct measured_layers measured;
+    struct error err;
+    close(mkstemp(path));
+    write_layer(path, 4);
+    if (!measure(&measured, "gpu", paths, 1, &err))
+        fail_msg("%s", err.text);
+    assert_true(measured.empty >= 50e-6);
+    assert_true(measured.layers[0].forward.time.fastest < 100e-6 &&
+                measured.layers[0].forward.time.median > 20e-6);
+    assert_non_null(strstr(measured.layers[0].forward.notes, " of an empty program, caches flushed"));
+    measured_release(&measured);
+    assert_true(measure(&measured, "", paths, 1, &err)); /* a processor */
+    assert_true(measured.empty == 0.0);
+    measured_release(&measured);
+    assert_false(measure(&measured, "gpu,fail=20", paths, 1, &err));
+    assert_non_null(strstr(err.text, "the program that flushes caches: the plugin could not compile"));
+    unlink(path);
+}
+
+/* A call whose code JAX registers from Python is a named gap; other layers are measured. */
+static void a_custom_call_without_code_is_a_gap(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pjrt-layer-XXXXXX", gap[] = "/tmp/pjrt-gap-XXXXXX";
+    const char *const paths[] = {gap, path};
+    struct measured_layers measured;
+    struct profile profile;
+    struct error err;
+    struct text text = {0};
+    close(mkstemp(path));
+    write_layer(path, 4);
+    FILE *file = fdopen(mkstemp(gap), "w");
+    assert_non_null(file);
+    fputs("module { func.func public @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {\n"
+          "  %0 = stablehlo.custom_call @solve_ffi(%x) {api_version = 4 : i32} : (tensor<4x8xf32>) -> "
+          "tensor<4x8xf32>\n"
+          "  return %0 : tensor<4x8xf32> } }\n",
+          file);
+    fclose(file);
+    if (!measure(&measured, "", paths, 2, &err))
+        fail_msg("%s", err.text);
+    assert_false(measured.layers[0].forward.is_there);
+    assert_true(isnan(measured.layers[0].forward.seconds));
+    assert_non_null(strstr(measured.layers[0].forward.notes, "No FFI handler registered for solve_ffi"));
+    assert_true(measured.layers[1].forward.is_timed);
+    assert_false(measured_profile(&profile, &measured, "gpu", &err));
+    assert_non_null(strstr(err.text, "a profile needs all layers: "));
+    measured_print(&measured, &text);
+    assert_non_null(strstr(text.data, "forward  not measured: "));
+    text_release(&text);
+    measured_write_json(&measured, &(struct json){.out = &text});
+    assert_non_null(strstr(text.data, "\"gap\": \"/tmp/pjrt-gap-"));
+    text_release(&text);
+    measured_release(&measured);
+    unlink(path);
+    unlink(gap);
+}
+
 /* Else each would be of its own minute, whose interval says nothing about another minute. */
 static void layers_take_turns(void **state)
 {
@@ -266,7 +506,7 @@ static void layers_take_turns(void **state)
     }
     const struct layer_file files[] = {{.path = paths[0]}, {.path = paths[1]}};
     setenv("FAKE_PJRT", "", 1);
-    struct pjrt *pjrt = pjrt_open(fake(), &err);
+    struct pjrt *pjrt = pjrt_open(fake(), NULL, 0, &err);
     int before = turns();
     if (!measure_files_pjrt(&measured, pjrt, files, 2, &options, &samples, &err))
         fail_msg("%s", err.text);
@@ -280,66 +520,6 @@ static void layers_take_turns(void **state)
     rmdir(folder);
 }
 
-/* ---- contents of arguments ---- */
-
-static double bf16_value(uint16_t half)
-{
-    uint32_t bits = (uint32_t)half << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
-static double f16_value(uint16_t half)
-{
-    double size = ldexp(1.0 + (half & 0x3ff) / 1024.0, (half >> 10 & 31) - 15);
-    return half & 0x8000 ? -size : size;
-}
-
-static void contents_are_sensible(void **state)
-{
-    (void)state;
-    enum { COUNT = 4096 };
-    static const int64_t dims[] = {COUNT};
-    static const enum hlo_type types[] = {HLO_TYPE_F32, HLO_TYPE_F64, HLO_TYPE_BF16, HLO_TYPE_F16};
-    static union {
-        char bytes[COUNT * 16];
-        float single[COUNT];
-        double real[COUNT];
-        uint16_t half[COUNT];
-        int32_t whole[COUNT];
-        uint8_t narrow[COUNT];
-    } data;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const struct hlo_shape shape = {.type = types[t], .rank = 1, .dims = dims};
-        double sum = 0.0, squares = 0.0;
-        fill_random(&data, &shape, 1);
-        for (int i = 0; i < COUNT; i++) {
-            double value = t == 0   ? (double)data.single[i]
-                           : t == 1 ? data.real[i]
-                           : t == 2 ? bf16_value(data.half[i])
-                                    : f16_value(data.half[i]);
-            assert_true(fabs(value) <= 1.0 && fabs(value) >= 9e-4);
-            sum += value;
-            squares += value * value;
-        }
-        assert_true(fabs(sum / COUNT) < 0.05 && fabs(squares / COUNT - 1.0 / 3.0) < 0.03);
-    }
-    const struct hlo_shape whole = {.type = HLO_TYPE_S32, .rank = 1, .dims = dims};
-    fill_random(&data, &whole, 1);
-    for (int i = 0; i < COUNT; i++)
-        assert_in_range(data.whole[i], 0, FILL_MAX_INDEX - 1);
-    static const enum hlo_type narrow[] = {HLO_TYPE_F8E4M3FN, HLO_TYPE_F8E5M2, HLO_TYPE_PRED, HLO_TYPE_S4,
-                                           HLO_TYPE_F8E8M0FNU};
-    static const int limits[] = {0xbf, 0xbf, 1, 1, 127};
-    for (size_t t = 0; t < sizeof narrow / sizeof *narrow; t++) {
-        const struct hlo_shape shape = {.type = narrow[t], .rank = 1, .dims = dims};
-        fill_random(&data, &shape, 1);
-        for (int i = 0; i < COUNT; i++)
-            assert_true(data.narrow[i] <= limits[t] && (t > 1 || (data.narrow[i] & 0x40) == 0));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,8 +530,14 @@ int main(void)
         cmocka_unit_test(empty_results_are_refused),
         cmocka_unit_test(other_files_are_no_plugins),
         cmocka_unit_test(types_that_it_lacks_are_refused),
+        cmocka_unit_test(options_reach_the_client),
+        cmocka_unit_test(variables_of_jax_reach_plugins_of_gpus),
+        cmocka_unit_test(a_library_that_is_missing_is_named),
+        cmocka_unit_test(libraries_beside_a_plugin_are_loaded),
+        cmocka_unit_test(errors_tell_the_next_step),
         cmocka_unit_test(layers_take_turns),
-        cmocka_unit_test(contents_are_sensible),
+        cmocka_unit_test(the_host_is_subtracted_and_caches_are_flushed_on_a_gpu),
+        cmocka_unit_test(a_custom_call_without_code_is_a_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void layers_are_printed(void **state)
         "block 2              forward     3.000 s    2.700 s    3.600 s  15.00 %      31\n"
         "block 2              backward    10.50 s  estimated\n"
         "head                 forward     4.000 s    3.600 s    4.800 s  15.00 %      31\n"
-        "  no backward pass: it has two results\n"
+        "head                 backward not measured: it has two results\n"
         "\n"
         "the plugin's, then ours                        flops         bytes accessed              arguments  "
         "              results      in all\n"

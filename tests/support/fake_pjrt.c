@@ -4,8 +4,10 @@
  * $FAKE_PJRT says how it behaves, words separated by commas: calls=59 (it is older), major=1, minor=200, table=8 (bytes),
  * nothing (no table at all), absent=46, fail=20 (always), fail=55:3 (at the third call), code=8 (of failures), silent (errors
  * without text), outputs=0, arguments=N (only programs with N), devices=0, empty=10 (a call that leaves its result empty),
- * peak (memory statistics know it). Numbers are slots.
- * The count of live objects, and what was wrong, is in fake_pjrt_report(); how often another program ran than before, in fake_pjrt_turns(). */
+ * peak (memory statistics know it), gpu (its platform is cuda, its programs take 100 us, of which 50 us are the host's, and find their
+ * caches filled by one another unless 256 MiB were written since). Numbers are slots. $FAKE_PJRT_SAYS is the text of errors.
+ * The count of live objects, and what was wrong, is in fake_pjrt_report(); how often another program ran than before, in fake_pjrt_turns(); the
+ * options of its client are in fake_pjrt_options(). */
 #include "measure/layers/pjrt_api.h"
 
 #include <stdbool.h>
@@ -36,8 +38,9 @@ static int live[4], calls[SLOTS + 16];
 static const char *const kinds[] = {"errors", "events", "buffers", "programs"};
 static int turns; /* runs of another program than the last */
 static const void *last;
-static char wrong[512], report[1024];
+static char wrong[512], report[1024], options_text[256];
 enum { ERRORS, EVENTS, BUFFERS, PROGRAMS };
+enum { NOTHING, COMPUTES, FLUSHES }; /* programs */
 
 /* The number after WORD= in $FAKE_PJRT, `otherwise` if the word is not there. */
 static long setting(const char *word, long otherwise)
@@ -139,9 +142,13 @@ static void error_destroy(struct pjrt_error_args *args)
 
 static void error_message(struct pjrt_error_args *args)
 {
-    static char text[64];
+    static char text[256];
+    const char *said = getenv("FAKE_PJRT_SAYS");
     expect(PJRT_ERROR_MESSAGE, "the struct's size", args->head.size, 40);
-    int length = snprintf(text, sizeof text, "call %d fails\nas told, and more", args->error->slot);
+    if (args->error->slot < 0)
+        said = "No FFI handler registered for solve_ffi on a platform CUDA";
+    int length = said ? snprintf(text, sizeof text, "%s, and more", said)
+                      : snprintf(text, sizeof text, "call %d fails\nas told, and more", args->error->slot);
     if (setting("silent", 0))
         return;
     args->message = text;
@@ -160,23 +167,64 @@ static struct pjrt_error *initialize(void *args)
     return begin(PJRT_PLUGIN_INITIALIZE, args, 16);
 }
 
-static struct pjrt_error *event_destroy(struct pjrt_event_args *args)
+static struct pjrt_error *event_destroy(struct pjrt_object_args *args)
 {
     struct pjrt_error *error = begin(PJRT_EVENT_DESTROY, args, 24);
-    end(EVENTS, args->event);
+    end(EVENTS, args->of);
     return error;
 }
 
-static struct pjrt_error *event_await(struct pjrt_event_args *args)
+static struct pjrt_error *event_await(struct pjrt_object_args *args)
 {
     return begin(PJRT_EVENT_AWAIT, args, 24);
 }
 
+const char *fake_pjrt_options(void);
+const char *fake_pjrt_options(void)
+{
+    return options_text;
+}
+
+static void note_option(const struct pjrt_value *value)
+{
+    size_t length = strlen(options_text);
+    char *at = options_text + length;
+    size_t room = sizeof options_text - length;
+    expect(PJRT_CLIENT_CREATE, "an option's size", value->head.size, 56);
+    int name = snprintf(at, room, "%s%.*s=", length > 0 ? " " : "", (int)value->name_size, value->name);
+    at += name;
+    room -= (size_t)name;
+    if (value->type == PJRT_VALUE_INTEGERS)
+        for (size_t i = 0; i < value->size; i++) {
+            int more = snprintf(at, room, "%s%d", i > 0 ? "," : "[", (int)value->integers[i]);
+            at += more;
+            room -= (size_t)more;
+        }
+    if (value->type == PJRT_VALUE_STRING)
+        snprintf(at, room, "'%.*s'", (int)value->size, value->string);
+    else if (value->type == PJRT_VALUE_INTEGER)
+        snprintf(at, room, "%d", (int)value->integer);
+    else if (value->type == PJRT_VALUE_FLOAT)
+        snprintf(at, room, "%.3f", (double)value->number);
+    else if (value->type == PJRT_VALUE_FLAG)
+        snprintf(at, room, "%s", value->flag ? "true" : "false");
+    else
+        snprintf(at, room, "]");
+}
+
 static struct pjrt_error *client_create(struct pjrt_client_create_args *args)
 {
+    *options_text = 0;
+    for (size_t i = 0; i < args->option_count; i++)
+        note_option(&args->options[i]);
     struct pjrt_error *error = begin(PJRT_CLIENT_CREATE, args, 88);
     args->client = error || is_empty(PJRT_CLIENT_CREATE) ? NULL : (void *)live;
     return error;
+}
+
+static bool is_gpu(void)
+{
+    return setting("gpu", 0);
 }
 
 static struct pjrt_error *client_destroy(void *args)
@@ -194,7 +242,7 @@ static struct pjrt_error *text(int slot, struct pjrt_text_args *args, const char
 
 static struct pjrt_error *platform(void *args)
 {
-    return text(PJRT_CLIENT_PLATFORM_NAME, args, "fake");
+    return text(PJRT_CLIENT_PLATFORM_NAME, args, is_gpu() ? "cuda" : "fake");
 }
 
 static struct pjrt_error *version(void *args)
@@ -231,12 +279,22 @@ static struct pjrt_error *compile(struct pjrt_compile_args *args)
            0);
     expect(PJRT_CLIENT_COMPILE, "the first option", (size_t)args->options[0], 0x1a);
     expect(PJRT_CLIENT_COMPILE, "the options' length", (size_t)args->options[1], args->options_size - 2);
+    bool unknown = memmem(program->code, program->code_size, "custom_call", 11);
     if (!error &&
         (args->options[0] != 0x1a || memmem(program->code, program->code_size, "does_not_compile", 16))) {
         error = make(ERRORS);
         error->slot = PJRT_CLIENT_COMPILE;
     }
+    if (!error && unknown) {
+        error = make(ERRORS);
+        error->slot = -1;
+    }
     args->loaded = error || is_empty(PJRT_CLIENT_COMPILE) ? NULL : make(PROGRAMS);
+    if (args->loaded)
+        ((struct pjrt_error *)(void *)args->loaded)->slot =
+            memmem(program->code, program->code_size, "67108864", 8)    ? FLUSHES
+            : memmem(program->code, program->code_size, "stablehlo", 9) ? COMPUTES
+                                                                        : NOTHING;
     return error;
 }
 
@@ -252,17 +310,17 @@ static struct pjrt_error *from_host(struct pjrt_buffer_from_host_args *args)
     return NULL;
 }
 
-static struct pjrt_error *buffer_destroy(struct pjrt_buffer_args *args)
+static struct pjrt_error *buffer_destroy(struct pjrt_object_args *args)
 {
     struct pjrt_error *error = begin(PJRT_BUFFER_DESTROY, args, 24);
-    end(BUFFERS, args->buffer);
+    end(BUFFERS, args->of);
     return error;
 }
 
-static struct pjrt_error *executable_destroy(struct pjrt_executable_args *args)
+static struct pjrt_error *executable_destroy(struct pjrt_object_args *args)
 {
     struct pjrt_error *error = begin(PJRT_EXECUTABLE_DESTROY, args, 24);
-    end(PROGRAMS, args->executable);
+    end(PROGRAMS, args->of);
     return error;
 }
 
@@ -299,10 +357,10 @@ static struct pjrt_error *costs(struct pjrt_costs_args *args)
     return begin(PJRT_EXECUTABLE_COSTS, args, 40);
 }
 
-static struct pjrt_error *loaded_destroy(struct pjrt_loaded_args *args)
+static struct pjrt_error *loaded_destroy(struct pjrt_object_args *args)
 {
     struct pjrt_error *error = begin(PJRT_LOADED_DESTROY, args, 24);
-    end(PROGRAMS, args->loaded);
+    end(PROGRAMS, args->of);
     return error;
 }
 
@@ -315,8 +373,12 @@ static struct pjrt_error *loaded_executable(struct pjrt_loaded_args *args)
 
 static struct pjrt_error *execute(struct pjrt_execute_args *args)
 {
+    static bool is_cold;
     struct timespec start, now;
     struct pjrt_error *error = begin(PJRT_LOADED_EXECUTE, args, 80);
+    int kind = ((struct pjrt_error *)(void *)args->loaded)->slot;
+    long nanoseconds = !is_gpu() ? 20000 : kind == COMPUTES ? 50000 + (is_cold ? 50000 : 5000) : 50000;
+    is_cold = kind == FLUSHES || (kind == NOTHING && is_cold);
     long wanted = setting("arguments", -1);
     expect(PJRT_LOADED_EXECUTE, "the options' size", args->options->head.size, 112);
     expect(PJRT_LOADED_EXECUTE, "arguments that are kept", args->options->not_donated_count,
@@ -333,7 +395,7 @@ static struct pjrt_error *execute(struct pjrt_execute_args *args)
     clock_gettime(CLOCK_MONOTONIC, &start);
     do
         clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < 20000);
+    while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < nanoseconds);
     return NULL;
 }
 

@@ -134,7 +134,8 @@ static bool measure_by_pjrt(const struct rh_measure_layers_request *given,
 {
     struct layer_options options = {.is_first = given->first_layer};
     struct layer_file *files = list_files(given, &report->base, err);
-    struct pjrt *pjrt = files ? pjrt_open(given->pjrt, err) : NULL;
+    struct pjrt *pjrt =
+        files ? pjrt_open(given->pjrt, given->plugin_option.items, given->plugin_option.count, err) : NULL;
     bool done = pjrt && (!given->compile_options || pjrt_read_options(pjrt, given->compile_options, err));
     if (done && given->files.count == 0)
         done = show_plugin(given, pjrt, report, err);
@@ -249,6 +250,8 @@ const struct option_spec api_measure_layers_options[] = {
               .initial = "rh_measure_layers"),
     OPTION_OF(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt"),
     OPTION_OF(rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .needs = "pjrt"),
+    OPTION_OF(rh_measure_layers_request, plugin_option, OPTION_TEXT, "plugin-option", .needs = "pjrt",
+              .repeats = true),
     OPTION_OF(rh_measure_layers_request, model, OPTION_TEXT, "model", .letter = 'm'),
     OPTION_OF(rh_measure_layers_request, products, OPTION_FLAG, "products"),
     OPTION_OF(rh_measure_layers_request, type, OPTION_WORD, "type", .words = types, .initial = "fp32"),

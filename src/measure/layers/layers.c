@@ -77,13 +77,17 @@ bool measured_profile(struct profile *profile, const struct measured_layers *mea
                       struct error *err)
 {
     memset(profile, 0, sizeof *profile);
-    for (int i = 0; i < measured->count; i++)
+    for (int i = 0; i < measured->count; i++) {
+        if (!measured->layers[i].forward.is_there)
+            return error_set(err, ERROR_INPUT, "a profile needs all layers: %s",
+                             measured->layers[i].forward.notes);
         if (!measured->layers[i].backward.is_there)
             return error_set(err, ERROR_INPUT,
                              "%s: a profile needs a backward pass, give it with --backward-file: %s",
                              measured->layers[i].path,
                              measured->layers[i].backward.notes ? measured->layers[i].backward.notes
                                                                 : "none could be derived");
+    }
     if (fill_profile(profile, measured, name))
         return true;
     profile_release(profile);

@@ -13,7 +13,8 @@
 #include "model/profile_measured.h"
 
 struct measured_pass {
-    bool is_there, is_timed; /* a pass that is there and not timed is estimated */
+    bool is_there,
+        is_timed; /* a pass that is there and not timed is estimated; of one that is not the notes say why */
     struct sample_result time;
     double seconds;      /* its median, or the estimate */
     double flops, bytes; /* ours: of cost, by the rules xla for files of PJRT; -1: not known */
@@ -37,8 +38,9 @@ struct measured_product {
 
 struct measured_layers {
     struct arena arena;
-    const char *model;             /* NULL: files */
-    const char *device;            /* kind of the device */
+    const char *model;  /* NULL: files */
+    const char *device; /* kind of the device */
+    double empty;       /* seconds of an empty program, which all passes are less; 0: nothing is subtracted */
     struct profile_measured about; /* for the profile; the caller sets the command */
     int microbatch_size;           /* 0: not known */
     int count;

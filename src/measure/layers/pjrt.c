@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "core/vector.h"
 #include "measure/layers/pjrt_api.h"
+#include "measure/layers/pjrt_plugin.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -92,8 +93,8 @@ static int take_error(const struct pjrt *pjrt, struct pjrt_error *error, char *t
         said.message ? strnlen(said.message, said.message_size < size ? said.message_size : size - 1) : 0;
     snprintf(text, size, "%.*s", (int)length, length > 0 ? said.message : "");
     for (char *at = text; *at; at++)
-        if (*at == '\n' || *at == '\r' || *at == '\t')
-            *at = ' ';
+        if (*at == '\n' || *at == '\r' || *at == '\t' || (*at == '.' && !at[1]))
+            *at = at[1] ? ' ' : 0;
     bool has_code =
         has_call(pjrt, PJRT_ERROR_CODE) && !((pjrt_call *)pjrt->api->calls[PJRT_ERROR_CODE])(&coded);
     call_silent(pjrt, PJRT_ERROR_DESTROY, &ended);
@@ -118,9 +119,12 @@ static bool call_coded(const struct pjrt *pjrt, const char *about, enum pjrt_slo
     found = take_error(pjrt, error, said, sizeof said);
     if (code)
         *code = found;
-    return error_set(err, ERROR_FAILED, "%s: the plugin could not %s: %s%s", about, call_names[slot],
-                     found == PJRT_CODE_RESOURCE_EXHAUSTED ? "out of memory: " : "",
-                     *said ? said : "it does not say why");
+    bool is_full = found == PJRT_CODE_RESOURCE_EXHAUSTED;
+    return error_set(err, ERROR_FAILED, "%s: the plugin could not %s: %s%s%s", about, call_names[slot],
+                     is_full ? "out of memory: " : "", *said ? said : "it does not say why",
+                     pjrt_advice(!is_full             ? said
+                                 : pjrt->facts.is_gpu ? "out of memory"
+                                                      : ""));
 }
 
 static bool call(const struct pjrt *pjrt, const char *about, enum pjrt_slot slot, void *args,
@@ -138,7 +142,7 @@ static void call_end(const struct pjrt *pjrt, enum pjrt_slot slot, void *args)
 
 static bool await(const struct pjrt *pjrt, const char *about, struct pjrt_event *event, struct error *err)
 {
-    struct pjrt_event_args args = {.head.size = sizeof args, .event = event};
+    struct pjrt_object_args args = {.head.size = sizeof args, .of = event};
     if (!event)
         return true;
     bool done = call(pjrt, about, PJRT_EVENT_AWAIT, &args, err);
@@ -165,6 +169,7 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
     const char *file = strchr(path, '/') ? path : arena_format(&pjrt->arena, "./%s", path);
     if (!file)
         return error_memory(err);
+    pjrt_load_beside(file);
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
         const char *why = dlerror();
@@ -174,7 +179,8 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
                                         text_ends_with(why, "cannot create shared object descriptor")))
             return error_memory(err);
         enum error_kind kind = strstr(why, "Cannot allocate memory") ? ERROR_FAILED : ERROR_INPUT;
-        return error_set(err, kind, "%s: cannot load the plugin: %s", path, why);
+        return error_set(err, kind, "%s: cannot load the plugin: %s%s", path, why,
+                         access(file, R_OK) == 0 ? pjrt_advice(why) : "");
     }
     void *entry = dlsym(library, PJRT_ENTRY);
     if (!entry)
@@ -200,11 +206,12 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
     return true;
 }
 
-static bool open_client(struct pjrt *pjrt, struct error *err)
+static bool open_client(struct pjrt *pjrt, const struct pjrt_client_options *options, struct error *err)
 {
     const char *path = pjrt->facts.path;
     struct pjrt_initialize_args initialize = {.head.size = sizeof initialize};
-    struct pjrt_client_create_args create = {.head.size = sizeof create};
+    struct pjrt_client_create_args create = {
+        .head.size = sizeof create, .options = options->values, .option_count = (size_t)options->count};
     if (!call(pjrt, path, PJRT_PLUGIN_INITIALIZE, &initialize, err) ||
         !call(pjrt, path, PJRT_CLIENT_CREATE, &create, err))
         return false;
@@ -226,25 +233,27 @@ static void read_facts(struct pjrt *pjrt)
     struct pjrt_description_args described = {.head.size = sizeof described, .device = pjrt->device};
     struct error ignored;
     pjrt->facts.platform = read_text(pjrt, PJRT_CLIENT_PLATFORM_NAME, pjrt->client);
+    const char *name = pjrt->facts.platform;
+    pjrt->facts.is_gpu = strcmp(name, "cuda") == 0 || strcmp(name, "rocm") == 0 || strcmp(name, "gpu") == 0;
     pjrt->facts.version = read_text(pjrt, PJRT_CLIENT_PLATFORM_VERSION, pjrt->client);
     pjrt->facts.device = "";
     if (call(pjrt, pjrt->facts.path, PJRT_DEVICE_DESCRIPTION, &described, &ignored) && described.description)
         pjrt->facts.device = read_text(pjrt, PJRT_DESCRIPTION_KIND, described.description);
 }
 
-struct pjrt *pjrt_open(const char *path, struct error *err)
+struct pjrt *pjrt_open(const char *path, const char *const *options, size_t option_count, struct error *err)
 {
-    /* a CompileOptionsProto: field 3, its options of building, with one replica (4) and one partition (5) */
-    static const char options[] = {0x1a, 0x04, 0x20, 0x01, 0x28, 0x01};
+    /* a CompileOptionsProto: field 3, its options of building, with device -1, the default (1), one replica (4) and one
+     * partition (5) */
+    static const char building[] = "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01";
+    struct pjrt_client_options read = {0};
     struct pjrt *pjrt = calloc(1, sizeof *pjrt);
     if (pjrt)
-        *pjrt = (struct pjrt){.options = options, .options_size = sizeof options};
-    if (!pjrt || !(pjrt->facts.path = arena_string(&pjrt->arena, path))) {
-        pjrt_close(pjrt);
+        *pjrt = (struct pjrt){.options = building, .options_size = sizeof building - 1};
+    if (!pjrt || !(pjrt->facts.path = arena_string(&pjrt->arena, path)))
         error_memory(err);
-        return NULL;
-    }
-    if (load_table(pjrt, err) && open_client(pjrt, err)) {
+    else if (pjrt_options_read(&read, &pjrt->arena, path, options, option_count, err) &&
+             load_table(pjrt, err) && open_client(pjrt, &read, err)) {
         read_facts(pjrt);
         return pjrt;
     }
@@ -256,7 +265,7 @@ void pjrt_close(struct pjrt *pjrt)
 {
     if (!pjrt)
         return;
-    struct pjrt_client_args args = {.head.size = sizeof args, .client = pjrt->client};
+    struct pjrt_object_args args = {.head.size = sizeof args, .of = pjrt->client};
     if (pjrt->client)
         call_end(pjrt, PJRT_CLIENT_DESTROY, &args);
     arena_release(&pjrt->arena);
@@ -346,7 +355,7 @@ struct pjrt_program *pjrt_compile(struct pjrt *pjrt, const char *path, const cha
 
 static void free_buffer(const struct pjrt *pjrt, struct pjrt_buffer *buffer)
 {
-    struct pjrt_buffer_args args = {.head.size = sizeof args, .buffer = buffer};
+    struct pjrt_object_args args = {.head.size = sizeof args, .of = buffer};
     if (buffer)
         call_end(pjrt, PJRT_BUFFER_DESTROY, &args);
 }
@@ -363,10 +372,8 @@ void pjrt_release(struct pjrt_program *program)
 {
     if (!program)
         return;
-    struct pjrt_executable_args executable = {.head.size = sizeof executable,
-                                              .executable = program->executable};
-    struct pjrt_loaded_args loaded = {.head.size = offsetof(struct pjrt_loaded_args, executable),
-                                      .loaded = program->loaded};
+    struct pjrt_object_args executable = {.head.size = sizeof executable, .of = program->executable};
+    struct pjrt_object_args loaded = {.head.size = sizeof loaded, .of = program->loaded};
     for (size_t i = 0; i < program->argument_count; i++)
         free_buffer(program->pjrt, program->arguments[i]);
     if (program->outputs)
@@ -433,9 +440,8 @@ bool pjrt_add_argument(struct pjrt_program *program, const struct hlo_shape *sha
     return await(pjrt, program->path, args.done, err);
 }
 
-bool pjrt_execute(struct pjrt_program *program, int64_t count, double *seconds, struct error *err)
+static bool execute_once(struct pjrt_program *program, double *seconds, struct error *err)
 {
-    const struct pjrt *pjrt = program->pjrt;
     struct pjrt_buffer *const *arguments = program->arguments;
     struct pjrt_buffer **outputs = program->outputs;
     struct pjrt_event *done = NULL;
@@ -454,19 +460,24 @@ bool pjrt_execute(struct pjrt_program *program, int64_t count, double *seconds, 
         .outputs = &outputs,
         .done = &done,
     };
+    double start = clock_now();
+    if (!call(program->pjrt, program->path, PJRT_LOADED_EXECUTE, &args, err))
+        return false;
+    bool ended = await(program->pjrt, program->path, done, err);
+    *seconds += clock_now() - start;
+    free_outputs(program);
+    return ended;
+}
+
+bool pjrt_execute(struct pjrt_program *program, struct pjrt_program *before, int64_t count, double *seconds,
+                  struct error *err)
+{
+    double ignored = 0.0;
+    bool ok = true;
     *seconds = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        done = NULL;
-        double start = clock_now();
-        if (!call(pjrt, program->path, PJRT_LOADED_EXECUTE, &args, err))
-            return false;
-        bool ended = await(pjrt, program->path, done, err);
-        *seconds += clock_now() - start;
-        free_outputs(program);
-        if (!ended)
-            return false;
-    }
-    return true;
+    for (int64_t i = 0; i < count && ok; i++)
+        ok = (!before || execute_once(before, &ignored, err)) && execute_once(program, seconds, err);
+    return ok;
 }
 
 /* ---- what the plugin says about a program ---- */

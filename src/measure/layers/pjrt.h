@@ -23,10 +23,12 @@ struct pjrt_facts {
     const char *version;  /* of the platform, as the plugin words it */
     const char *device;   /* its kind: "NVIDIA H100 80GB HBM3" */
     int device_count;     /* the first is used */
+    bool is_gpu;
 };
 
-/* Opens a plugin and its first device. Threads of the plugin keep the cores of the caller. On failure NULL. */
-struct pjrt *pjrt_open(const char *path, struct error *err);
+/* Opens a plugin and its first device. `options` of its client are "NAME=VALUE". Threads of the plugin keep the cores of
+ * the caller. On failure NULL. */
+struct pjrt *pjrt_open(const char *path, const char *const *options, size_t option_count, struct error *err);
 void pjrt_close(struct pjrt *pjrt);
 const struct pjrt_facts *pjrt_facts_of(const struct pjrt *pjrt);
 
@@ -46,8 +48,10 @@ int pjrt_type_of(enum hlo_type type);
 bool pjrt_add_argument(struct pjrt_program *program, const struct hlo_shape *shape, const void *data,
                        struct error *err);
 
-/* Runs the program `count` times, one after another, and waits for each. *seconds: from each call to its end. */
-bool pjrt_execute(struct pjrt_program *program, int64_t count, double *seconds, struct error *err);
+/* Runs the program `count` times, one after another, and waits for each. *seconds: from each call to its end. `before`
+ * (may be NULL) runs before each, and its time is not counted. */
+bool pjrt_execute(struct pjrt_program *program, struct pjrt_program *before, int64_t count, double *seconds,
+                  struct error *err);
 
 /* The plugin's cost analysis of a program. Unknown numbers are -1. */
 struct pjrt_costs {

@@ -8,6 +8,7 @@
 #ifndef REHEARSE_MEASURE_LAYERS_PJRT_API_H
 #define REHEARSE_MEASURE_LAYERS_PJRT_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,7 +68,13 @@ struct pjrt_api {
 
 enum pjrt_code { PJRT_CODE_RESOURCE_EXHAUSTED = 8, PJRT_CODE_UNIMPLEMENTED = 12 };
 
-enum pjrt_value_type { PJRT_VALUE_STRING, PJRT_VALUE_INTEGER, PJRT_VALUE_INTEGERS, PJRT_VALUE_FLOAT };
+enum pjrt_value_type {
+    PJRT_VALUE_STRING,
+    PJRT_VALUE_INTEGER,
+    PJRT_VALUE_INTEGERS,
+    PJRT_VALUE_FLOAT,
+    PJRT_VALUE_FLAG
+};
 
 struct pjrt_value {
     struct pjrt_head head;
@@ -79,8 +86,9 @@ struct pjrt_value {
         int64_t integer;
         const int64_t *integers;
         float number;
+        bool flag;
     };
-    size_t size; /* of a string or list */
+    size_t size; /* of a string or list, else 1 */
 };
 
 struct pjrt_program_text {
@@ -105,13 +113,14 @@ struct pjrt_error_args {
     };
 };
 
-struct pjrt_initialize_args {
+/* Of all calls that need one object alone. */
+struct pjrt_object_args {
     struct pjrt_head head;
+    void *of;
 };
 
-struct pjrt_event_args {
+struct pjrt_initialize_args {
     struct pjrt_head head;
-    struct pjrt_event *event;
 };
 
 struct pjrt_client_create_args {
@@ -129,11 +138,6 @@ struct pjrt_text_args {
     void *of;
     const char *text; /* result */
     size_t size;      /* result */
-};
-
-struct pjrt_client_args {
-    struct pjrt_head head;
-    struct pjrt_client *client;
 };
 
 struct pjrt_devices_args {
@@ -172,11 +176,6 @@ struct pjrt_description_args {
     struct pjrt_head head;
     struct pjrt_device *device;
     struct pjrt_description *description; /* result */
-};
-
-struct pjrt_executable_args {
-    struct pjrt_head head;
-    struct pjrt_executable *executable;
 };
 
 struct pjrt_outputs_args {
@@ -222,11 +221,6 @@ struct pjrt_execute_args {
     struct pjrt_buffer **const *outputs; /* by device; filled in */
     struct pjrt_event **done;            /* by device; filled in */
     struct pjrt_device *device;
-};
-
-struct pjrt_buffer_args {
-    struct pjrt_head head;
-    struct pjrt_buffer *buffer;
 };
 
 struct pjrt_memory_args {

@@ -31,6 +31,8 @@ static void print_pair(double theirs, double ours, enum unit_kind kind, struct t
 static void print_pass(const char *name, const char *word, const struct measured_pass *pass, struct text *out)
 {
     struct unit_texts texts = {0};
+    if (!pass->is_there && pass->notes)
+        text_format(out, "%-20s %-8s not measured: %s\n", name, word, pass->notes);
     if (!pass->is_there)
         return;
     text_format(out, "%-20s %-8s %10s", name, word, unit_text(&texts, pass->seconds, UNIT_TIME));
@@ -109,8 +111,6 @@ void measured_print(const struct measured_layers *measured, struct text *out)
             continue;
         print_pass(layer->row.name, "forward", &layer->forward, out);
         print_pass(layer->row.name, "backward", &layer->backward, out);
-        if (!layer->backward.is_there && layer->backward.notes)
-            text_format(out, "  no backward pass: %s\n", layer->backward.notes);
         int equal = 0;
         while (i + equal + 1 < measured->count && measured->layers[i + equal + 1].same == layer->same)
             equal++;
@@ -237,6 +237,8 @@ void measured_write_json(const struct measured_layers *measured, struct json *js
         FIELDS_WRITE(layer, layer_fields, json);
         write_pass(json, "forward", &layer->forward, is_by_plugin(measured));
         write_pass(json, "backward", &layer->backward, is_by_plugin(measured));
+        if (!layer->forward.is_there || !layer->backward.is_there)
+            json_string(json, "gap", layer->forward.is_there ? layer->backward.notes : layer->forward.notes);
         json_close(json);
     }
     json_close(json);
