@@ -133,12 +133,12 @@ class Planner {
         });
     }
 
-    /* Returns {text, json, warnings}, the forms that were asked for, JSON as values. Rejects with {kind, message}: "refused" by the
+    /* Returns {warnings} and the forms that were asked for; what is shown as values. Rejects with {kind, message}: "refused" by the
      * command, "stopped", "broken". */
-    async ask(command, options, {files = {}, forms = ['text', 'json']} = {}) {
+    async ask(command, options, forms, files = {}) {
         await this.ready;
         const answer = await this.question('ask', [command, options, files, forms]);
-        return 'json' in answer ? {...answer, source: answer.json, json: JSON.parse(answer.json)} : answer;
+        return 'shown' in answer ? {...answer, shown: JSON.parse(answer.shown)} : answer;
     }
 
     /* The options of a command: [{name, argument, help, initial, unit, type, words}]. */

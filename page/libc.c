@@ -76,6 +76,6 @@ void qsort(void *items, size_t count, size_t size, int (*compare)(const void *a,
 
 /* A page in the page: the planner's answers have the form, and nobody asks for it. */
 const char page_style[] = "", page_script[] = "", page_script_digest[] = "", page_verdicts[] = "{}",
-           planner_glue[] = "", planner_glue_digest[] = "", planner_engine[] = "";
+           page_meanings[] = "", planner_glue[] = "", planner_glue_digest[] = "", planner_engine[] = "";
 const size_t page_style_size, page_script_size, page_verdicts_size = 2, planner_glue_size,
                                                 planner_engine_size;

@@ -84,8 +84,8 @@ const char *planner_ask(const char *command, const char *given)
     return planner.answer ? "" : planner.error.text[0] ? planner.error.text : "memory ran out";
 }
 
-/* Returns a form of the last answer; NULL: it has none of that name. "warnings" are its warnings, in lines, and "drawing" is what its
- * page draws, where one was asked for: JSON. */
+/* Returns a form of the last answer; NULL: it has none of that name. "warnings" are its warnings, in lines; "drawing" is
+ * what its page draws, as JSON; and "shown" is the document without what the planner does not show, most of a large one. */
 const char *planner_form(const char *form);
 const char *planner_form(const char *form)
 {
@@ -95,10 +95,19 @@ const char *planner_form(const char *form)
         return planner.answer && strcmp(rh_kind(planner.answer), "report") == 0
                    ? ((struct api_report *)planner.answer)->drawing.json.data
                    : NULL;
+    bool shown = strcmp(form, "shown") == 0;
+    if (shown && planner.answer && planner.answer->kind->write) {
+        static const char *const without[] = {"transfers", "seconds", NULL};
+        struct json json = {.out = &planner.text, .without = without};
+        text_release(&planner.text);
+        planner.answer->kind->write(planner.answer, &json);
+        return planner.text.data;
+    }
     rh_text_free(&planner.form);
     planner.form = (struct rh_text){0};
-    return planner.answer && rh_write(planner.answer, form, &planner.form, &planner.error) ? planner.form.data
-                                                                                           : NULL;
+    return planner.answer && rh_write(planner.answer, shown ? "json" : form, &planner.form, &planner.error)
+               ? planner.form.data
+               : NULL;
 }
 
 /* Returns the options of a command, as JSON: what struct rh_option says. */

@@ -57,9 +57,14 @@ static void tell(const struct json *json, struct json_item item)
         json->listener->hear(json->listener->context, &item);
 }
 
-/* Comma, line and key before a value. */
-static void begin_item(struct json *json, const char *key)
+/* Comma, line and key before a value. Returns false for one that is left out. */
+static bool begin_item(struct json *json, const char *key)
 {
+    bool out = json->left_out > 0;
+    for (const char *const *one = json->without; one && *one && key; one++)
+        out = out || strcmp(*one, key) == 0;
+    if (out)
+        return false;
     if (json->depth > 0) {
         bool *has_items = &json->has_items[json->depth - 1];
         if (*has_items)
@@ -72,12 +77,16 @@ static void begin_item(struct json *json, const char *key)
         write_string(json->out, key);
         text_add(json->out, ": ");
     }
+    return true;
 }
 
 static void open_bracket(struct json *json, const char *key, char bracket, bool flat)
 {
     tell(json, (struct json_item){bracket == '{' ? JSON_MAP : JSON_LIST, key, {NULL}});
-    begin_item(json, key);
+    if (!begin_item(json, key)) {
+        json->left_out++;
+        return;
+    }
     text_format(json->out, "%c", bracket);
     if (json->depth == JSON_MAX_DEPTH) {
         json->out->failed = true;
@@ -116,8 +125,8 @@ void json_document(struct json *json, const char *format)
     if (slash)
         *slash = '-';
     json_string(json, "format", format);
-    begin_item(json, "$schema");
-    write_string(json->out, address);
+    if (begin_item(json, "$schema"))
+        write_string(json->out, address);
 }
 
 void json_close(struct json *json)
@@ -125,6 +134,10 @@ void json_close(struct json *json)
     if (json->depth == 0)
         return;
     tell(json, (struct json_item){JSON_END, NULL, {NULL}});
+    if (json->left_out > 0) {
+        json->left_out--;
+        return;
+    }
     bool on_own_line = !is_flat(json) && json->has_items[json->depth - 1];
     json->depth--;
     if (on_own_line)
@@ -137,7 +150,8 @@ void json_close(struct json *json)
 void json_string(struct json *json, const char *key, const char *value)
 {
     tell(json, (struct json_item){JSON_STRING, key, {.string = value}});
-    begin_item(json, key);
+    if (!begin_item(json, key))
+        return;
     if (value)
         write_string(json->out, value);
     else
@@ -161,7 +175,8 @@ static void use_point(char *digits)
 void json_number(struct json *json, const char *key, double value)
 {
     tell(json, (struct json_item){JSON_NUMBER, key, {.number = value}});
-    begin_item(json, key);
+    if (!begin_item(json, key))
+        return;
     if (!isfinite(value)) {
         text_add(json->out, "null");
         return;
@@ -181,22 +196,22 @@ void json_number(struct json *json, const char *key, double value)
 void json_integer(struct json *json, const char *key, int64_t value)
 {
     tell(json, (struct json_item){JSON_INTEGER, key, {.integer = value}});
-    begin_item(json, key);
-    text_format(json->out, "%lld", (long long)value);
+    if (begin_item(json, key))
+        text_format(json->out, "%lld", (long long)value);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
     tell(json, (struct json_item){JSON_BOOL, key, {.boolean = value}});
-    begin_item(json, key);
-    text_add(json->out, value ? "true" : "false");
+    if (begin_item(json, key))
+        text_add(json->out, value ? "true" : "false");
 }
 
 void json_null(struct json *json, const char *key)
 {
     tell(json, (struct json_item){JSON_NULL, key, {NULL}});
-    begin_item(json, key);
-    text_add(json->out, "null");
+    if (begin_item(json, key))
+        text_add(json->out, "null");
 }
 
 void json_lines(struct json *json, const char *key, const char *lines)

@@ -53,6 +53,8 @@ struct json_listener {
 struct json {
     struct text *out;
     const struct json_listener *listener; /* NULL: nobody */
+    const char *const *without;           /* keys whose items are left out, ended by NULL; NULL: none */
+    int left_out;                         /* maps and lists open in such an item */
     int depth;
     char closing[JSON_MAX_DEPTH];
     bool flat[JSON_MAX_DEPTH];

@@ -50,6 +50,8 @@ static const struct unit count_units[] = {
     {"K", 1e3},  {"G", 1e9}, {"P", 1e15}, {"t", 1e12}, {"b", 1e9},
 };
 
+static const struct unit share_units[] = {{"%", 1e-2}};
+
 static const struct unit compute_units[] = {
     {"PFLOP/s", 1e15}, {"TFLOP/s", 1e12}, {"GFLOP/s", 1e9}, {"MFLOP/s", 1e6}, {"FLOP/s", 1},
     {"", 1},           {"kFLOP/s", 1e3},  {"FLOPS", 1},     {"kFLOPS", 1e3},  {"MFLOPS", 1e6},
@@ -69,6 +71,7 @@ static const struct {
     [UNIT_COMPUTE] = {UNITS(compute_units), 5, "a compute rate such as 312 TFLOP/s"},
     [UNIT_COUNT] = {UNITS(count_units), 5, "an amount such as 15T"},
     [UNIT_DURATION] = {UNITS(duration_units), 4, "a time with its unit, such as 30d, 2w or 12h"},
+    [UNIT_SHARE] = {UNITS(share_units), 1, "a share such as 5 %"},
 };
 
 /* strtod also takes hexadecimal, nan and inf: a number here starts like one. */

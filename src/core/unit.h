@@ -17,7 +17,7 @@
 
 #define SECONDS_PER_DAY 86400.0
 
-enum unit_kind { UNIT_BYTES, UNIT_RATE, UNIT_TIME, UNIT_COMPUTE, UNIT_COUNT, UNIT_DURATION };
+enum unit_kind { UNIT_BYTES, UNIT_RATE, UNIT_TIME, UNIT_COMPUTE, UNIT_COUNT, UNIT_DURATION, UNIT_SHARE };
 
 /* Reads all of `text`; false if it is not a finite number with a unit of this kind. */
 bool unit_parse(const char *text, enum unit_kind kind, double *value);

@@ -240,7 +240,7 @@ static void print_energy(double watt_hours, struct text *out)
     text_format(out, "%.3g %s", watt_hours / units[i].size, units[i].unit);
 }
 
-static void print_dollars(double dollars, struct text *out)
+void budget_print_dollars(double dollars, struct text *out)
 {
     if (dollars >= 1e6)
         text_format(out, "$%.4g million", dollars / 1e6);
@@ -262,11 +262,11 @@ void budget_print(const struct plan *plan, struct text *out)
     if (budget->dollars_per_million_tokens >= 0.0) {
         text_add(out, budget->tokens > 0.0 ? "  " : "\n");
         if (budget->tokens > 0.0) {
-            print_dollars(budget->dollars, out);
+            budget_print_dollars(budget->dollars, out);
             text_add(out, ", ");
         }
         text_format(out, "$%.4g per million tokens, ", budget->dollars_per_million_tokens);
-        print_dollars(budget->dollars_per_hour, out);
+        budget_print_dollars(budget->dollars_per_hour, out);
         text_add(out, " an hour\n");
     }
     if (budget->watt_hours > 0.0) {

@@ -40,6 +40,8 @@ bool budget_of(struct plan *plan, double tokens, const struct budget_prices *pri
                const struct tables *tables, struct error *err);
 
 /* Appends the budget as lines; nothing where none was asked for. */
+/* "$8.101 million" */
+void budget_print_dollars(double dollars, struct text *out);
 void budget_print(const struct plan *plan, struct text *out);
 
 /* Returns the seconds of a training on `tokens` tokens, whole iterations counted. */

@@ -1,6 +1,6 @@
 /* Any document as lists and tables, for kinds with keys that explain themselves. */
 #include "core/text.h"
-#include "figure/style.h"
+#include "plan/budget.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -13,6 +13,19 @@
 #define MAX_ITEMS  12 /* of a list in one cell */
 #define MAX_PARTS  24 /* of a bar */
 
+/* How a number is shown: as enum unit_kind has it, or one of these. */
+enum { PLAIN = -1, MONEY = UNIT_SHARE + 1, HIDDEN };
+
+/* What a key means. */
+struct meaning {
+    int kind;
+    char title[256]; /* with the meaning as its tip: see html_table */
+};
+
+/* "=FORMAT", and below a line for each key, "PLACE TAB UNIT TAB TITLE TAB MEANING", as scripts/describe-answers makes
+ * them of the schemas. */
+extern const char page_meanings[];
+
 /* "iteration_time" for people. */
 static const char *name_of(const char *key, char name[64])
 {
@@ -23,82 +36,73 @@ static const char *name_of(const char *key, char name[64])
     return name;
 }
 
-/* The unit of a number by its key or the end of its key; seconds, bytes and shares have one name everywhere. */
-static const struct {
-    const char *key;
-    enum html_kind kind;
-} kinds[] = {
-    {"iteration_time", HTML_TIME},
-    {"iteration_time_low", HTML_TIME},
-    {"iteration_time_high", HTML_TIME},
-    {"lower_bound", HTML_TIME},
-    {"forward", HTML_TIME},
-    {"backward", HTML_TIME},
-    {"seconds", HTML_TIME},
-    {"_seconds", HTML_TIME},
-    {"fill", HTML_TIME},
-    {"cycle", HTML_TIME},
-    {"duration_mean", HTML_TIME},
-    {"duration_most", HTML_TIME},
-    {"expected", HTML_TIME},
-    {"makespan", HTML_TIME},
-    {"mttf", HTML_DURATION},
-    {"repair", HTML_DURATION},
-    {"save_interval", HTML_DURATION},
-    {"goodput", HTML_SHARE},
-    {"collectives", HTML_TIME},
-    {"recompute", HTML_TIME},
-    {"send", HTML_TIME},
-    {"together", HTML_TIME},
-    {"all-reduce", HTML_TIME},
-    {"optimizer", HTML_TIME},
-    {"latency", HTML_TIME},
-    {"measured", HTML_TIME},
-    {"predicted", HTML_TIME},
-    {"memory", HTML_BYTES},
-    {"_memory", HTML_BYTES},
-    {"memory_limit", HTML_BYTES},
-    {"bytes", HTML_BYTES},
-    {"_bytes", HTML_BYTES},
-    {"bytes_written", HTML_BYTES},
-    {"bytes_kept", HTML_BYTES},
-    {"bytes_per_second", HTML_RATE},
-    {"bandwidth", HTML_RATE},
-    {"utilisation", HTML_SHARE},
-    {"gap", HTML_SHARE},
-    {"au", HTML_SHARE},
-    {"au_target", HTML_SHARE},
-    {"_share", HTML_SHARE},
-    {"headroom", HTML_SHARE},
-    {"error", HTML_SHARE},
-    {"_error", HTML_SHARE},
-    {"covered", HTML_SHARE},
-    {"more", HTML_SHARE},
-    {"bias", HTML_SHARE},
-};
-
-/* HTML_GENERAL: nothing is known of it. */
-static enum html_kind kind_of(const char *key)
+/* Writes the keys that lead to a node, "policies.low". Returns the format of its document; NULL: none. */
+static const char *place_of(const struct doc_node *node, char place[256])
 {
-    size_t length = key ? strlen(key) : 0;
-    for (size_t i = 0; length > 0 && i < sizeof kinds / sizeof *kinds; i++) {
-        bool whole = kinds[i].key[0] != '_';
-        if (whole ? strcmp(key, kinds[i].key) == 0
-                  : length > strlen(kinds[i].key) && text_ends_with(key, kinds[i].key))
-            return kinds[i].kind;
-    }
-    return HTML_GENERAL;
+    const char *format = report_string(node, "format");
+    place[0] = '\0';
+    if ((format && strncmp(format, "rehearse-", 9) == 0) || !node->parent)
+        return format;
+    format = place_of(node->parent, place);
+    size_t length = strlen(place);
+    if (node->key)
+        snprintf(place + length, 256 - length, "%s%s", length > 0 ? "." : "", node->key);
+    return format;
 }
 
-static void add_number(const char *key, double number, struct text *out)
+/* Returns what stands behind a place; NULL: nothing. */
+static const char *find_place(const char *format, const char *place)
+{
+    char wanted[300];
+    snprintf(wanted, sizeof wanted, "\n=%s\n", format ? format : "rehearse-columns");
+    const char *from = strstr(page_meanings, wanted), *end = from ? strstr(from + 1, "\n=") : NULL;
+    snprintf(wanted, sizeof wanted, "\n%s\t", place);
+    from = from ? memmem(from, end ? (size_t)(end - from) : strlen(from), wanted, strlen(wanted)) : NULL;
+    return from ? from + strlen(wanted) : NULL;
+}
+
+/* A key that the schema does not name means what those beside it do, or the map that it is in. */
+static struct meaning meaning_of(const struct doc_node *node)
+{
+    static const struct {
+        const char *unit;
+        int kind;
+    } kinds[] = {{"s", UNIT_TIME},  {"B", UNIT_BYTES}, {"B/s", UNIT_RATE}, {"FLOP/s", UNIT_COMPUTE},
+                 {"%", UNIT_SHARE}, {"USD", MONEY},    {"-", HIDDEN}};
+    char place[256];
+    struct meaning meaning = {.kind = PLAIN};
+    const char *format = place_of(node, place), *line = find_place(format, place);
+    char *dot = strrchr(place, '.');
+    if (node->key)
+        name_of(node->key, meaning.title);
+    if (line)
+        snprintf(meaning.title, sizeof meaning.title, "%.*s", (int)strcspn(strchr(line, '\t') + 1, "\n"),
+                 strchr(line, '\t') + 1);
+    if (!line && dot) {
+        snprintf(dot, (size_t)(place + sizeof place - dot), ".*");
+        line = find_place(format, place);
+        *dot = '\0';
+        line = line ? line : find_place(format, place);
+    }
+    for (size_t i = 0; line && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcspn(line, "\t") == strlen(kinds[i].unit) &&
+            strncmp(line, kinds[i].unit, strcspn(line, "\t")) == 0)
+            meaning.kind = kinds[i].kind;
+    return meaning;
+}
+
+static void add_number(int kind, double number, struct text *out)
 {
     char grouped[48];
     struct unit_texts texts = {0};
-    enum html_kind kind = kind_of(key);
-    if (kind == HTML_SHARE)
-        text_format(out, fabs(number) < 0.001 && number != 0 ? "%.2g %%" : "%.1f %%", 100 * number);
-    else if (kind != HTML_GENERAL)
-        text_add(out, unit_text(&texts, number, (enum unit_kind)(kind - HTML_BYTES)));
+    if (kind == MONEY)
+        budget_print_dollars(number, out);
+    else if (kind == UNIT_TIME && fabs(number) >= 1e4)
+        text_add(out, unit_text(&texts, number, UNIT_DURATION));
+    else if (kind == UNIT_SHARE) /* what rounding leaves of 0 is 0 */
+        text_add(out, unit_text(&texts, round(1e8 * number) / 1e8, UNIT_SHARE));
+    else if (kind >= 0)
+        text_add(out, unit_text(&texts, number, (enum unit_kind)kind));
     else if (fabs(number) >= 1e4 && fabs(number) < 1e18)
         text_add(out, html_grouped(grouped, number));
     else
@@ -118,7 +122,7 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
         text_add(out, node->boolean ? "yes" : "no");
         return;
     case DOC_NUMBER:
-        add_number(node->key, node->number, out);
+        add_number(meaning_of(node).kind, node->number, out);
         return;
     case DOC_STRING:
         text_add(out, node->text);
@@ -136,10 +140,7 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
         text_add(out, child == node->first_child ? "" : ", ");
         if (child->key)
             text_format(out, "%s ", name_of(child->key, name));
-        if (child->type == DOC_NUMBER && kind_of(child->key) == HTML_GENERAL)
-            add_number(node->key, child->number, out); /* as all of its map or list */
-        else
-            add_value(child, depth + 1, out);
+        add_value(child, depth + 1, out);
     }
     if (node->count > MAX_ITEMS)
         text_format(out, ", and %u more", node->count - MAX_ITEMS);
@@ -152,44 +153,57 @@ static bool is_scalar(const struct doc_node *node)
     return node->type != DOC_LIST && node->type != DOC_MAP;
 }
 
+/* Returns whether pages leave a value out: it says nothing, or what the document is, or its schema has it so. */
+static bool is_empty(const struct doc_node *node)
+{
+    bool head = strcmp(node->key, "format") == 0 || strcmp(node->key, "schema") == 0 ||
+                strcmp(node->key, "$schema") == 0;
+    return head || node->type == DOC_NULL || (!is_scalar(node) && node->count == 0) ||
+           meaning_of(node).kind == HIDDEN;
+}
+
 /* ---- tables of maps ---- */
 
-/* Adds the column of a cell unless it is there. It is one of numbers while all its known values are. */
-static bool add_column(struct report_column *columns, char names[][66], const struct doc_node *cell)
+/* Adds the column of a cell, if it has a value, unless it is there. It is one of numbers while all its values are. */
+static bool add_column(struct report_column *columns, char names[][258], const struct doc_node *cell)
 {
     int i = 0;
     while (i < REPORT_MAX_COLUMNS && columns[i].key && strcmp(columns[i].key, cell->key) != 0)
         i++;
+    if (is_empty(cell))
+        return true;
     if (i == REPORT_MAX_COLUMNS)
         return false;
     if (!columns[i].key) {
         columns[i] = (struct report_column){.title = names[i], .key = cell->key};
-        name_of(cell->key, names[i] + 1);
-        names[i][0] = '>';
+        snprintf(names[i], sizeof names[i], ">%s", meaning_of(cell).title);
     }
-    if (cell->type != DOC_NUMBER && cell->type != DOC_NULL)
+    if (cell->type != DOC_NUMBER)
         names[i][0] = '<';
     return true;
 }
 
 /* Takes the parts of a map that add up to a time, a memory or a whole. Returns how many there are; 0: it is no
  * such map. */
-static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PARTS], double *total)
+static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PARTS], double *total, int *kind)
 {
-    bool adds_up =
-        map && map->type == DOC_MAP && (kind_of(map->key) != HTML_GENERAL || strcmp(map->key, "shares") == 0);
     int count = 0;
     *total = 0;
-    for (const struct doc_node *node = adds_up ? map->first_child : NULL; node; node = node->next) {
+    *kind = PLAIN;
+    for (const struct doc_node *node = map && map->type == DOC_MAP ? map->first_child : NULL; node;
+         node = node->next) {
         bool waits = strcmp(node->key, "bubble") == 0 || strcmp(node->key, "wait") == 0;
-        bool part = strcmp(node->key, "total") != 0 && strcmp(node->key, "time") != 0;
         if ((node->type != DOC_NUMBER && node->type != DOC_NULL) || count == MAX_PARTS)
             return 0;
-        if (!part)
+        if (strcmp(node->key, "total") == 0 || strcmp(node->key, "time") == 0)
             continue;
+        int own = meaning_of(node).kind;
+        if ((own != UNIT_TIME && own != UNIT_BYTES && own != UNIT_SHARE) || (count > 0 && own != *kind))
+            return 0;
         double value = node->type == DOC_NUMBER ? node->number : 0;
-        parts[count] = (struct html_part){node->key, value, waits ? "#b3b9c0" : figure_colour(count)};
+        parts[count] = (struct html_part){node->key, value, waits ? HTML_IDLE : count % HTML_IDLE};
         count++;
+        *kind = own;
         *total += value;
     }
     return count;
@@ -200,10 +214,10 @@ static double largest_total(const struct doc_node *list, const char *key)
 {
     struct html_part parts[MAX_PARTS];
     double most = 0, total;
-    int rows = 0;
+    int rows = 0, kind;
     for (const struct doc_node *row = list ? list->first_child : NULL; row && rows < REPORT_MAX_ROWS;
          row = row->next, rows++)
-        if (row->type == DOC_MAP && take_parts(doc_find(row, key), parts, &total) > 0)
+        if (row->type == DOC_MAP && take_parts(doc_find(row, key), parts, &total, &kind) > 0)
             most = fmax(most, total);
     return most;
 }
@@ -214,11 +228,11 @@ static void add_cell(struct text *out, const struct report_column *column, const
     struct html_part parts[MAX_PARTS];
     struct text value = {0};
     double total;
-    int count = take_parts(cell, parts, &total);
+    int kind, count = take_parts(cell, parts, &total, &kind);
     if (count > 1) {
         text_add(out, "<td class=\"bars\">");
-        if (kind_of(cell->key) == HTML_BYTES) {
-            add_number(cell->key, total, &value);
+        if (kind == UNIT_BYTES) {
+            add_number(kind, total, &value);
             html_text(out, text_within(&value, out));
             text_release(&value);
         }
@@ -247,10 +261,11 @@ static void add_legends(struct text *out, const struct report_column *columns, c
 {
     for (; columns->title; columns++) {
         struct html_part all[MAX_PARTS] = {0}, parts[MAX_PARTS];
-        int count = 0, shown = 0;
+        int count = 0, shown = 0, kind;
         double total;
         for (const struct doc_node *row = list->first_child; row; row = row->next) {
-            int found = take_parts(row->type == DOC_MAP ? doc_find(row, columns->key) : NULL, parts, &total);
+            int found =
+                take_parts(row->type == DOC_MAP ? doc_find(row, columns->key) : NULL, parts, &total, &kind);
             for (int i = 0; i < found; i++)
                 if (i >= count || parts[i].value > all[i].value)
                     all[i] = parts[i];
@@ -267,7 +282,7 @@ static void add_legends(struct text *out, const struct report_column *columns, c
 void report_rows(struct text *out, const char *caption, const struct doc_node *list)
 {
     struct report_column columns[REPORT_MAX_COLUMNS + 1] = {0};
-    char names[REPORT_MAX_COLUMNS][66];
+    char names[REPORT_MAX_COLUMNS][258];
     bool complete = true;
     int rows = 0;
     if (!list)
@@ -287,26 +302,19 @@ void report_rows(struct text *out, const char *caption, const struct doc_node *l
 
 /* ---- maps ---- */
 
-/* Returns whether a key says what the document is. */
-static bool is_head(const char *key)
-{
-    return strcmp(key, "format") == 0 || strcmp(key, "schema") == 0 || strcmp(key, "$schema") == 0;
-}
-
 static void add_facts(const struct doc_node *map, struct text *out)
 {
     bool any = false;
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
-        char name[64];
         struct text value = {0};
-        bool list = node->type == DOC_LIST && (!node->first_child || node->first_child->type != DOC_MAP);
-        if ((!is_scalar(node) && !list) || is_head(node->key))
+        bool list = node->type == DOC_LIST && node->first_child && node->first_child->type != DOC_MAP;
+        if ((!is_scalar(node) && !list) || is_empty(node))
             continue;
         if (!any)
             html_facts(out);
         any = true;
         add_value(node, 1, &value);
-        html_fact(out, name_of(node->key, name), "%s", text_within(&value, out));
+        html_fact(out, meaning_of(node).title, "%s", text_within(&value, out));
         text_release(&value);
     }
     if (any)

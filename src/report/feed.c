@@ -1,5 +1,4 @@
 /* Results of the storage benchmark. */
-#include "figure/style.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -15,7 +14,7 @@ static void take_shares(const struct doc_node *shares, struct html_part parts[SH
         "other"};
     static const int colours[SHARES] = {0, 5, 1, 4, 3, 6};
     for (int i = 0; i < SHARES; i++)
-        parts[i] = (struct html_part){names[i], report_number(shares, keys[i]), figure_colour(colours[i])};
+        parts[i] = (struct html_part){names[i], report_number(shares, keys[i]), colours[i]};
 }
 
 static void add_figures(const struct doc_node *phase, struct text *out)

@@ -130,6 +130,19 @@ void html_data(struct text *out, const char *id, const struct text *json)
 
 /* ---- tables ---- */
 
+/* Ends a tag with the tip of a title, "low TAB share of …", if it has one; and adds the title. */
+static void add_title(struct text *out, const char *title)
+{
+    int length = (int)strcspn(title, "\t");
+    if (title[length]) {
+        text_add(out, " title=\"");
+        html_text(out, title + length + 1);
+        text_add(out, "\"");
+    }
+    text_add(out, ">");
+    html_format(out, "%.*s", length, title);
+}
+
 void html_table(struct text *out, const char *caption, const char *const *titles)
 {
     // Wide tables are scrolled on small windows, with the keyboard as well.
@@ -143,8 +156,8 @@ void html_table(struct text *out, const char *caption, const char *const *titles
     }
     text_add(out, "<thead><tr>");
     for (; *titles; titles++) {
-        text_add(out, **titles == '>' ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">");
-        html_text(out, *titles + 1);
+        text_add(out, **titles == '>' ? "<th scope=\"col\" class=\"n\"" : "<th scope=\"col\"");
+        add_title(out, *titles + 1);
         text_add(out, "</th>");
     }
     text_add(out, "</tr></thead>\n<tbody>\n");
@@ -225,8 +238,8 @@ void html_facts_end(struct text *out)
 
 static void begin_fact(struct text *out, const char *name)
 {
-    text_add(out, "<div><dt>");
-    html_text(out, name);
+    text_add(out, "<div><dt");
+    add_title(out, name);
     text_add(out, "</dt><dd>");
 }
 
@@ -280,8 +293,8 @@ void html_bar(struct text *out, const struct html_part *parts, int count, double
         double width = parts[i].value > 0 ? fmin(BAR_WIDTH * parts[i].value / whole, BAR_WIDTH - from) : 0;
         if (!isfinite(width) || width <= 0)
             continue;
-        text_format(out, "<rect x=\"%.3f\" width=\"%.3f\" height=\"10\" fill=\"%s\"/>", from, width,
-                    parts[i].colour);
+        text_format(out, "<rect x=\"%.3f\" width=\"%.3f\" height=\"10\" class=\"c%d\"/>", from, width,
+                    parts[i].colour % (HTML_IDLE + 1));
         from += width;
     }
     text_add(out, "</svg>");
@@ -295,8 +308,8 @@ void html_legend(struct text *out, const struct html_part *parts, int count, dou
             continue;
         text_format(out,
                     "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" "
-                    "fill=\"%s\"/></svg>",
-                    parts[i].colour);
+                    "class=\"c%d\"/></svg>",
+                    parts[i].colour % (HTML_IDLE + 1));
         html_text(out, parts[i].name);
         if (whole > 0)
             html_format(out, " %.1f %%", 100 * parts[i].value / whole);

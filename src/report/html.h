@@ -27,11 +27,13 @@ void html_data(struct text *out, const char *id, const struct text *json);
 
 void html_base64(struct text *out, const unsigned char *data, size_t length);
 
+#define HTML_IDLE 8
+
 /* One part of a stacked bar. */
 struct html_part {
     const char *name;
     double value;
-    const char *colour; /* "#0072b2" */
+    int colour; /* of the style sheet; HTML_IDLE: of time in which nothing is done */
 };
 
 /* How the value of a cell is shown. */
@@ -58,7 +60,8 @@ struct html_cell {
     int part_count;
 };
 
-/* Tables. Titles begin with '<' (text) or '>' (numbers, aligned right), and end with NULL. */
+/* Tables. Titles begin with '<' (text) or '>' (numbers, aligned right), and end with NULL. What stands in one behind a
+ * tab is its tip, as in the names of facts. */
 void html_table(struct text *out, const char *caption, const char *const *titles);
 void html_table_end(struct text *out);
 void html_cell(struct text *out, struct html_cell cell);

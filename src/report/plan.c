@@ -1,6 +1,5 @@
 /* Plans of every kind, sets of templates, and checked plans. */
 #include "plan/plan.h"
-#include "figure/style.h"
 #include "report/parts.h"
 #include "report/timeline.h"
 
@@ -14,9 +13,9 @@
 /* ---- colours and small words ---- */
 
 /* As in the figure of splits; a bubble is grey. */
-static const char *colour_of_part(const struct plan_figure *parts, int index)
+static int colour_of_part(const struct plan_figure *parts, int index)
 {
-    return strcmp(parts[index].name, "bubble") == 0 ? "#b3b9c0" : figure_colour(index - (index > 1));
+    return strcmp(parts[index].name, "bubble") == 0 ? HTML_IDLE : (index - (index > 1)) % HTML_IDLE;
 }
 
 static int take_parts(const struct plan_figure *from, int count, struct html_part parts[PLAN_MAX_PARTS])
@@ -146,9 +145,8 @@ static void add_memory(const struct plan *plan, struct text *out)
         kept += bytes->activations * (isfinite(bytes->in_flight) ? bytes->in_flight : 1);
     }
     struct html_part parts[] = {
-        {"parameters", parameters, figure_colour(0)},        {"gradients", gradients, figure_colour(1)},
-        {"optimizer", optimizer, figure_colour(2)},          {"activations", kept, figure_colour(3)},
-        {"working", first->bytes.working, figure_colour(4)},
+        {"parameters", parameters, 0}, {"gradients", gradients, 1},          {"optimizer", optimizer, 2},
+        {"activations", kept, 3},      {"working", first->bytes.working, 4},
     };
     double limit = (double)plan->types[first->type].nodes.memory;
     html_element(out, "h4", NULL,

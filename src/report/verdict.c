@@ -1,4 +1,5 @@
 /* What stands first in a section: sentences of page/verdicts.yaml, filled in with values of its document. */
+#include "plan/budget.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -43,7 +44,11 @@ static bool add_value(const struct doc_node *node, char unit, struct text *out)
     else if (counts || (node->type == DOC_NUMBER && unit == 'n'))
         text_add(out, html_grouped(grouped, counts ? node->count : node->number));
     else if (node->type == DOC_NUMBER && unit == '%')
+        text_format(out, "%.4g %%", round(1e8 * node->number) / 1e6);
+    else if (node->type == DOC_NUMBER && unit == '3')
         text_format(out, "%.3g %%", 100 * node->number);
+    else if (node->type == DOC_NUMBER && unit == '$')
+        budget_print_dollars(node->number, out);
     else if (node->type == DOC_NUMBER && unit == '1')
         text_format(out, "%.1f %%", 100 * node->number);
     else if (node->type == DOC_NUMBER && unit)

@@ -134,16 +134,15 @@ static void test_numbers_are_shown_as_their_kind(void **state)
 
 static void test_bars_stay_within_their_width(void **state)
 {
-    const struct html_part parts[] = {
-        {"a", 3, "#000001"}, {"none", -1, "#000002"}, {"nan", NAN, "#000003"}, {"b", 2, "#000004"}};
+    const struct html_part parts[] = {{"a", 3, 1}, {"none", -1, 2}, {"nan", NAN, 3}, {"b", 2, HTML_IDLE}};
     struct text out = {0};
     (void)state;
     html_bar(&out, parts, 4, 4);
     assert_non_null(strstr(out.data, "aria-label=\"a 75.0 %, b 50.0 %\""));
-    assert_non_null(strstr(out.data, "x=\"0.000\" width=\"75.000\" height=\"10\" fill=\"#000001\""));
-    assert_non_null(strstr(out.data, "x=\"75.000\" width=\"25.000\" height=\"10\" fill=\"#000004\""));
-    assert_null(strstr(out.data, "#000002"));
-    assert_null(strstr(out.data, "#000003"));
+    assert_non_null(strstr(out.data, "x=\"0.000\" width=\"75.000\" height=\"10\" class=\"c1\""));
+    assert_non_null(strstr(out.data, "x=\"75.000\" width=\"25.000\" height=\"10\" class=\"c8\""));
+    assert_null(strstr(out.data, "c2"));
+    assert_null(strstr(out.data, "c3"));
     text_release(&out);
     html_bar(&out, parts, 4, 0);
     html_bar(&out, parts, 4, NAN);
