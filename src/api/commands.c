@@ -1,6 +1,5 @@
 /* Every command that the library covers, and the function of each. */
 #include "api/command.h"
-#include "api/wings.h"
 
 /* clang-format off */
 /* COMMAND(wing, answer, function, request, command), in the order of `rehearse help`. */

@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 bool answer_error(const struct rh_error *error, struct error *err)
 {

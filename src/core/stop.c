@@ -1,8 +1,6 @@
 #include "core/stop.h"
 #include "core/caller.h"
 
-#include <stddef.h>
-
 bool stop_wanted(void)
 {
     const struct caller *caller = caller_now();

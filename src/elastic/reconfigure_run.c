@@ -1,5 +1,4 @@
 /* Transitions, and all single losses. */
-#include "core/vector.h"
 #include "elastic/reconfigure_make.h"
 
 #include <math.h>

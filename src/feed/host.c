@@ -4,7 +4,6 @@
 #include "core/system/cgroup.h"
 #include "core/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

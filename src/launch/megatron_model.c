@@ -1,8 +1,6 @@
 /* Facts of a model that take no time but must be stated, as arguments of Megatron-LM. */
 #include "launch/megatron.h"
 
-#include <inttypes.h>
-
 static void give(struct megatron_arguments *arguments, enum megatron_option option, int64_t number,
                  const char *word)
 {

@@ -1,5 +1,4 @@
 #include "plan/plan_read.h"
-#include "core/unit.h"
 #include "plan/plan_fields.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 #include "core/vector.h"
 #include "run/player.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "core/unit.h"
 #include "core/vector.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

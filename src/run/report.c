@@ -1,6 +1,5 @@
 #include "run/report.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "api/sim/simulate.h"
 #include "core/fields.h"
 #include "core/file_output.h"
-#include "core/unit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

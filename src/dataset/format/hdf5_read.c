@@ -4,7 +4,6 @@
 #include "dataset/pack.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "dataset/format/zip.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define LIMIT     0x7fffffff /* above it zipfile writes sizes as 64 bits */

@@ -2,7 +2,6 @@
 
 #include "core/text.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

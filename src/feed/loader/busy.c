@@ -4,7 +4,6 @@
 #include "feed/loader/internal.h"
 
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static double cpu_of(pthread_t thread)
 {

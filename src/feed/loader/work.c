@@ -1,7 +1,6 @@
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/text.h"
-#include "feed/host.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>

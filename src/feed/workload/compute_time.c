@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #define LINEAR_COUNT 3
 #define MAX_ROWS     64

@@ -2,7 +2,6 @@
 #include "core/statistics.h"
 #include "launch/log/log.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 

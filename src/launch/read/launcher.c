@@ -3,7 +3,6 @@
  * of 1.9, Slurm's and Open MPI's manuals. */
 #include "launch/read/read.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "launch/read/read.h"
 #include "launch/shell/parts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

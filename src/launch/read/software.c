@@ -45,7 +45,6 @@
 #include "core/once.h"
 #include "devices/device.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "run/drill/rank.h"
 #include "run/drill/train.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "run/drill/train.h"
-#include "core/hash.h"
 #include "core/random.h"
 #include "elastic/batch.h"
 

@@ -1,7 +1,6 @@
 #include "sim/play/host_links.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Finds whole numbers up to `limit` whose quotient is nearly x: convergents of its continued fraction. */
 static void find_quotient(double x, double limit, uint32_t *numerator, uint32_t *denominator)

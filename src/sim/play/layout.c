@@ -1,7 +1,5 @@
 #include "sim/play/layout.h"
 
-#include <inttypes.h>
-
 static const struct plan_stage *stage_at(const struct layout *layout, int p, int place)
 {
     return &layout->model->pipelines[p].from->stages[place];

@@ -3,7 +3,6 @@
 #include "core/clock.h"
 #include "core/vector.h"
 
-#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "core/random.h"
 #include "core/vector.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

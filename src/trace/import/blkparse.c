@@ -6,7 +6,6 @@
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "trace/import/scan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { INIT, TRAINING, EVAL, CHECKPOINT, PHASES };

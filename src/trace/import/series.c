@@ -4,7 +4,6 @@
 #include "trace/import/scan.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 32

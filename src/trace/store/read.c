@@ -6,7 +6,6 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
