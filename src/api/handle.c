@@ -233,10 +233,8 @@ const char *rh_form(const rh_handle *handle, int index)
 static const struct api_form *choose_form(const rh_handle *handle, const char *name, struct error *err)
 {
     struct text list = {0};
-    if (!handle || !name) {
-        error_set(err, ERROR_USAGE, handle ? "no format is given" : "there is no handle to write");
-        return NULL;
-    }
+    if (!handle || !name)
+        return error_null(err, ERROR_USAGE, handle ? "no format is given" : "there is no handle to write");
     for (const struct api_form *form = handle->kind->forms; form->name; form++)
         if (strcmp(form->name, name) == 0)
             return form;

@@ -53,10 +53,8 @@ rh_stop *stop_on_signals(struct error *err)
 {
     if (!requested)
         requested = rh_stop_new();
-    if (!requested) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!requested)
+        return error_memory_null(err);
     handle(SIGINT, stop, SA_RESTART);
     handle(SIGTERM, stop, SA_RESTART);
     if (!is_ignored(SIGHUP)) /* nohup */

@@ -64,18 +64,16 @@ static const struct comm_calls *comm_load_module(struct error *err)
     const struct comm_calls *calls = dlsym(module, COMM_MODULE_SYMBOL);
     if (calls && calls->version == COMM_MODULE_VERSION)
         return calls;
-    error_set(err, ERROR_FAILED, "%s belongs to another version of rehearse", MODULE);
-    return NULL;
+    return error_null(err, ERROR_FAILED, "%s belongs to another version of rehearse", MODULE);
 }
 
 #else
 
 const struct comm_calls *comm_load_module(struct error *err)
 {
-    error_set(err, ERROR_FAILED,
-              "started as one of %d processes, but this rehearse was built without MPI: start one",
-              comm_launched());
-    return NULL;
+    return error_null(err, ERROR_FAILED,
+                      "started as one of %d processes, but this rehearse was built without MPI: start one",
+                      comm_launched());
 }
 
 #endif
@@ -286,10 +284,8 @@ static bool start(struct comm *comm, struct error *err)
 struct comm *comm_open_with(const struct comm_calls *calls, double timeout, struct error *err)
 {
     struct comm *comm = calloc(1, sizeof *comm);
-    if (!comm) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!comm)
+        return error_memory_null(err);
     comm->calls = calls;
     comm->timeout = timeout > 0 ? timeout : COMM_TIMEOUT;
     if (start(comm, err))

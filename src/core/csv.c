@@ -55,15 +55,11 @@ static const char *closing_quote(const struct reader *r)
 static const char *read_quoted(struct reader *r)
 {
     const char *end = closing_quote(r);
-    if (end == r->end) {
-        error_set(r->err, ERROR_INPUT, "%s:%d: an unterminated quote", r->csv->path, r->line);
-        return NULL;
-    }
+    if (end == r->end)
+        return error_null(r->err, ERROR_INPUT, "%s:%d: an unterminated quote", r->csv->path, r->line);
     char *cell = arena_alloc(&r->csv->arena, 1, (size_t)(end - r->at) + 1), *to = cell;
-    if (!cell) {
-        error_memory(r->err);
-        return NULL;
-    }
+    if (!cell)
+        return error_memory_null(r->err);
     for (; r->at < end; r->at++) {
         r->line += *r->at == '\n';
         *to++ = *r->at;
@@ -71,11 +67,9 @@ static const char *read_quoted(struct reader *r)
     }
     *to = '\0';
     r->at++;
-    if (r->at < r->end && !strchr(",\r\n", *r->at)) {
-        error_set(r->err, ERROR_INPUT, "%s:%d: expected a comma or the end of the line after a quote",
-                  r->csv->path, r->line);
-        return NULL;
-    }
+    if (r->at < r->end && !strchr(",\r\n", *r->at))
+        return error_null(r->err, ERROR_INPUT, "%s:%d: expected a comma or the end of the line after a quote",
+                          r->csv->path, r->line);
     return cell;
 }
 

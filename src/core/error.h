@@ -49,4 +49,8 @@ enum error_kind error_of_input(int number);
 #define error_memory(err) ((error_memory)(err), false)
 #endif
 
+/* As error_set and error_memory, where a pointer is returned. */
+#define error_null(...)        ((error_set)(__VA_ARGS__), NULL)
+#define error_memory_null(err) ((error_memory)(err), NULL)
+
 #endif

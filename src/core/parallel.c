@@ -118,8 +118,7 @@ struct parallel *parallel_new(int threads, struct error *err)
     if (!pool || !workers) {
         free(pool);
         free(workers);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     pool->threads = 1;
     pool->workers = workers;

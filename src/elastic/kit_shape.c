@@ -275,29 +275,23 @@ struct elastic_shape *elastic_add_shape(struct elastic_maker *maker, const struc
     struct elastic_shape shape = {.path = arena_string(&kit->arena, maker->plan->path)};
     for (int m = 0; m < count; m++)
         shape.pipelines += members[m].copies;
-    if (kit->shape_count == ELASTIC_MAX_SHAPES || slots > MAX_SLOTS) {
-        error_set(err, ERROR_INPUT, "%s: expected at most %d shapes of at most %d devices", maker->plan->path,
-                  ELASTIC_MAX_SHAPES, MAX_SLOTS);
-        return NULL;
-    }
+    if (kit->shape_count == ELASTIC_MAX_SHAPES || slots > MAX_SLOTS)
+        return error_null(err, ERROR_INPUT, "%s: expected at most %d shapes of at most %d devices",
+                          maker->plan->path, ELASTIC_MAX_SHAPES, MAX_SLOTS);
     layout.slots = shape.slots = ARENA_ARRAY(&kit->arena, (size_t)slots + 1, struct elastic_slot);
     bool ok = shape.path && shape.slots;
     if (ok) {
         place_members(&layout, members, count);
-        if (!layout.fits) {
-            error_set(err, ERROR_INPUT, "%s: an instance takes more than %d nodes", maker->plan->path,
-                      ELASTIC_MAX_NODES);
-            return NULL;
-        }
+        if (!layout.fits)
+            return error_null(err, ERROR_INPUT, "%s: an instance takes more than %d nodes", maker->plan->path,
+                              ELASTIC_MAX_NODES);
         shape.slot_count = (int)layout.slot_count;
         shape.gradients = gradients_of(members, count);
         ok = number_positions(kit, &shape, &layout) && (shape.name = name_of(kit, &shape)) &&
              VECTOR_ADD(kit->shapes, kit->shape_count, maker->shape_capacity, shape);
     }
-    if (!ok) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!ok)
+        return error_memory_null(err);
     return &kit->shapes[kit->shape_count - 1];
 }
 

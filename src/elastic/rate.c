@@ -19,10 +19,8 @@ struct elastic_rate {
 struct elastic_rate *elastic_rate_new(const struct elastic_kit *kit, int faults, struct error *err)
 {
     struct elastic_rate *rate = calloc(1, sizeof *rate);
-    if (!rate) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!rate)
+        return error_memory_null(err);
     rate->kit = kit;
     rate->faults = faults;
     return rate;
@@ -58,10 +56,8 @@ static struct elastic_set *find(struct elastic_rate *rate, const int *live, stru
 {
     bool added;
     uint32_t id = hash_names_id(&rate->states, live, (size_t)rate->kit->kind_count * sizeof *live, &added);
-    if (id == 0) {
-        error_memory(err);
-        return NULL;
-    }
+    if (id == 0)
+        return error_memory_null(err);
     if (id <= rate->count)
         return &rate->sets[id - 1];
     /* an earlier failure may have left names without a set */
@@ -71,8 +67,7 @@ static struct elastic_set *find(struct elastic_rate *rate, const int *live, stru
             return NULL;
         if (!VECTOR_ADD(rate->sets, rate->count, rate->capacity, set)) {
             elastic_set_release(&set);
-            error_memory(err);
-            return NULL;
+            return error_memory_null(err);
         }
     }
     return &rate->sets[id - 1];

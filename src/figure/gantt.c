@@ -54,10 +54,8 @@ const struct gantt_look gantt_looks[TASK_KINDS] = {
 struct gantt *gantt_new(const struct gantt_options *options, struct error *err)
 {
     struct gantt *gantt = calloc(1, sizeof *gantt);
-    if (gantt == NULL) {
-        error_memory(err);
-        return NULL;
-    }
+    if (gantt == NULL)
+        return error_memory_null(err);
     gantt->options = *options;
     gantt->rows = options->devices < GANTT_MAX_ROWS ? options->devices : GANTT_MAX_ROWS;
     return gantt;

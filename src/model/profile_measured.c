@@ -113,10 +113,8 @@ struct profile_measured *profile_read_measured(const struct profile_reader *r, c
     size_t layers = (size_t)r->profile->layer_count;
     struct profile_measured *measured = ARENA_NEW(arena, struct profile_measured);
     if (!measured || !(measured->forward = ARENA_ARRAY(arena, layers, struct profile_interval)) ||
-        !(measured->backward = ARENA_ARRAY(arena, layers, struct profile_interval))) {
-        error_memory(r->err);
-        return NULL;
-    }
+        !(measured->backward = ARENA_ARRAY(arena, layers, struct profile_interval)))
+        return error_memory_null(r->err);
     if (!read_record(r, measured, measured_fields, COUNT(measured_fields), map))
         return NULL;
     const struct doc_node *list = doc_find(map, "layers");

@@ -88,10 +88,8 @@ static void release(struct worker *worker)
 struct worker *worker_new(int wake, struct error *err)
 {
     struct worker *worker = calloc(1, sizeof *worker);
-    if (!worker) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!worker)
+        return error_memory_null(err);
     worker->wake = wake;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->asked, NULL);
@@ -314,10 +312,8 @@ struct compute *compute_open(const struct run_kernels *kernels, const struct sim
                              const struct plan *plan, int first, int count, int wake, struct error *err)
 {
     struct compute *compute = calloc(1, sizeof *compute);
-    if (!compute) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!compute)
+        return error_memory_null(err);
     compute->kernels = *kernels;
     compute->template_count = tasks->system->template_count;
     compute->list_of = calloc((size_t)compute->template_count + 1, sizeof *compute->list_of);

@@ -271,8 +271,7 @@ static void *place(void *context, const struct wire_head *head, struct error *er
         return talk_place(game->talk, head, &bytes, err) ? bytes : NULL;
     if (game->playing)
         return pool_take(&game->player.pool, head->length, err);
-    error_set(err, ERROR_FAILED, "rank %d sends before it was asked to", head->from);
-    return NULL;
+    return error_null(err, ERROR_FAILED, "rank %d sends before it was asked to", head->from);
 }
 
 static bool arrived(void *context, const struct wire_head *head, void *bytes, struct error *err)

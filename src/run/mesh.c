@@ -295,10 +295,8 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
                                             .attach = attach,
                                             .close = close_sockets};
     struct mesh *mesh = calloc(1, sizeof *mesh);
-    if (!mesh) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!mesh)
+        return error_memory_null(err);
     mesh->wire = (struct wire){.calls = &calls, .rank = rank, .size = size, .silence = silence, .wake = -1};
     mesh->peers = calloc((size_t)size, sizeof *mesh->peers);
     mesh->polled = calloc((size_t)size + 1, sizeof *mesh->polled);
@@ -310,6 +308,5 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
     if (made)
         return &mesh->wire;
     close_sockets(&mesh->wire);
-    error_memory(err);
-    return NULL;
+    return error_memory_null(err);
 }

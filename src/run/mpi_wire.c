@@ -398,10 +398,8 @@ struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, str
     static const struct wire_calls calls = {
         .send = send_by_mpi, .poll = poll_mpi, .is_empty = is_empty, .forget = forget, .close = close_mpi};
     struct mpi_wire *mpi = calloc(1, sizeof *mpi);
-    if (!mpi) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!mpi)
+        return error_memory_null(err);
     int size = comm_size(comm);
     mpi->wire =
         (struct wire){.calls = &calls, .rank = comm_rank(comm), .size = size, .silence = silence, .wake = -1};
@@ -413,8 +411,7 @@ struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, str
     mpi->survives = survives;
     if (!wire_add_peers(&mpi->wire, err) || !mpi->heads || !mpi->head_requests || !mpi->open) {
         release(mpi);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     for (int rank = 0; rank < size; rank++)
         if (rank != mpi->wire.rank && !open_head(mpi, rank, err))

@@ -26,10 +26,8 @@ void *pool_take(struct player_pool *pool, int64_t size, struct error *err)
         pool->free_ones[best] = pool->free_ones[--pool->count];
     } else {
         int64_t *made = malloc(16 + (size_t)size); /* its size stands before it */
-        if (!made) {
-            error_memory(err);
-            return NULL;
-        }
+        if (!made)
+            return error_memory_null(err);
         *made = size;
         bytes = made + 2;
         pool->total += size;

@@ -154,10 +154,8 @@ struct wire *wire_alone(struct error *err)
 {
     static const struct wire_calls calls = {.send = send_to_nobody, .poll = wait_alone};
     struct wire *wire = calloc(1, sizeof *wire);
-    if (!wire) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!wire)
+        return error_memory_null(err);
     wire->calls = &calls;
     wire->size = 1;
     wire->wake = -1;

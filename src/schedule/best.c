@@ -248,10 +248,8 @@ static const struct timing_options *timing_of_shape(const struct schedule_shape 
     if (shape->timing != NULL && shape->timing->costs != NULL)
         return shape->timing;
     struct pass_cost *costs = malloc((size_t)stages * sizeof *costs);
-    if (costs == NULL) {
-        error_memory(err);
-        return NULL;
-    }
+    if (costs == NULL)
+        return error_memory_null(err);
     for (int stage = 0; stage < stages; stage++)
         costs[stage] = (struct pass_cost){
             .forward = 1.0, .input = 1.0, .weight = 1.0, .kept = 1.0, .kept_for_weight = 1.0};

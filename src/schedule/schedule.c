@@ -162,9 +162,8 @@ const struct schedule *schedule_find(const char *name, int *chunks, struct error
             names[count++] = schedule->name;
     }
     struct text_hint hint;
-    error_set(err, ERROR_INPUT, "unknown schedule '%s'%s", name,
-              text_suggest(&hint, text_nearest(name, names, count), ""));
-    return NULL;
+    return error_null(err, ERROR_INPUT, "unknown schedule '%s'%s", name,
+                      text_suggest(&hint, text_nearest(name, names, count), ""));
 }
 
 int schedule_chunks(const struct schedule *schedule, const struct schedule_shape *shape)

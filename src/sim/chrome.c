@@ -197,18 +197,15 @@ static struct chrome_file *file_of(struct chrome *chrome, int device, struct err
     if (chrome->folder) {
         while (place < chrome->file_count && chrome->files[place].device != device)
             place++;
-        if (place == CHROME_MAX_FILES) {
-            error_set(err, ERROR_USAGE, "a folder of traces holds at most %d devices: write one file for all",
-                      CHROME_MAX_FILES);
-            return NULL;
-        }
+        if (place == CHROME_MAX_FILES)
+            return error_null(err, ERROR_USAGE,
+                              "a folder of traces holds at most %d devices: write one file for all",
+                              CHROME_MAX_FILES);
         if (place == chrome->file_count) {
             chrome->path.length = 0;
             text_format(&chrome->path, "%srank-%d.json", chrome->folder, device);
-            if (chrome->path.failed) {
-                error_memory(err);
-                return NULL;
-            }
+            if (chrome->path.failed)
+                return error_memory_null(err);
             if (!add_file(chrome, chrome->path.data, device, err))
                 return NULL;
         }
@@ -492,10 +489,8 @@ struct chrome *chrome_open(const char *path, const struct chrome_options *option
 {
     struct chrome *chrome = calloc(1, sizeof *chrome);
     size_t length = strlen(path);
-    if (!chrome) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!chrome)
+        return error_memory_null(err);
     chrome->options = *options;
     chrome->remembered = malloc(2 * (size_t)REMEMBERED * sizeof *chrome->remembered);
     bool opened = chrome->remembered || error_memory(err);

@@ -15,10 +15,8 @@ struct timeline_store {
 struct timeline_store *timeline_store_open(const char *path, int64_t origin, struct error *err)
 {
     struct timeline_store *store = calloc(1, sizeof *store);
-    if (!store) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!store)
+        return error_memory_null(err);
     *store = (struct timeline_store){.origin = origin, .first = INT64_MAX, .last = INT64_MIN};
     store->writer = trace_writer_new(path, TRACE_STORE_WHOLE | TRACE_STORE_REPLACE, err);
     if (store->writer)

@@ -107,8 +107,7 @@ struct storage *storage_new(const struct storage_options *options, struct error 
     if (!storage || (options->root && *options->root && !root)) {
         free(storage);
         free(root);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     storage->options = *options;
     storage->options.root = root;
@@ -163,8 +162,7 @@ struct storage_file *storage_open(struct storage_reader *reader, const char *nam
     struct storage_file *file = calloc(1, sizeof *file);
     if (!file) {
         free(path);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     *file = (struct storage_file){.storage = storage, .path = path, .fd = -1, .alignment = 1};
     if (!storage->method->open(reader, file, err)) {
@@ -211,8 +209,7 @@ struct storage_writer *storage_create(struct storage *storage, const char *name,
     struct storage_writer *writer = calloc(1, sizeof *writer);
     if (!writer) {
         free(path);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     writer->storage = storage;
     writer->path = path;

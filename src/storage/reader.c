@@ -20,11 +20,9 @@ static size_t buffer_bytes(int64_t size)
 
 char *storage_buffer_new(int64_t size, struct error *err)
 {
-    if (size < 0 || size > STORAGE_MAX_BUFFER) {
-        error_set(err, ERROR_FAILED, "a buffer of %" PRId64 " bytes: at most %" PRId64, size,
-                  STORAGE_MAX_BUFFER);
-        return NULL;
-    }
+    if (size < 0 || size > STORAGE_MAX_BUFFER)
+        return error_null(err, ERROR_FAILED, "a buffer of %" PRId64 " bytes: at most %" PRId64, size,
+                          STORAGE_MAX_BUFFER);
     size_t bytes = buffer_bytes(size);
     size_t asked = bytes + HUGE_PAGE;
     char *all = mmap(NULL, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,10 +53,8 @@ void storage_buffer_free(char *buffer, int64_t size)
 struct storage_reader *storage_reader_new(struct storage *storage, struct error *err)
 {
     struct storage_reader *reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!reader)
+        return error_memory_null(err);
     reader->storage = storage;
     if (storage->method->reader_start && !storage->method->reader_start(reader, err)) {
         free(reader);
@@ -113,10 +109,8 @@ static char *buffer_of(struct storage_reader *reader, int index, int64_t size, s
 
 char *storage_reader_buffer(struct storage_reader *reader, int index, int64_t size, struct error *err)
 {
-    if (index < 0 || index >= STORAGE_MAX_BUFFERS) {
-        error_set(err, ERROR_FAILED, "buffer %d of a reader: at most %d", index, STORAGE_MAX_BUFFERS);
-        return NULL;
-    }
+    if (index < 0 || index >= STORAGE_MAX_BUFFERS)
+        return error_null(err, ERROR_FAILED, "buffer %d of a reader: at most %d", index, STORAGE_MAX_BUFFERS);
     return buffer_of(reader, index, size, err);
 }
 

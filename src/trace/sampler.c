@@ -502,8 +502,7 @@ struct sampler *sampler_new(struct trace_writer *writer, struct error *err)
         sampler->buffer = malloc(SAMPLE_BUFFER);
     if (!sampler || !sampler->buffer) {
         free(sampler);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     sampler->writer = writer;
     sampler->gpu = sample_gpu_new(&sampler->no_gpu);

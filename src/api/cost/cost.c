@@ -46,10 +46,8 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
         .reach = {(int)given->devices_per_node, (int)given->nodes, NULL},
         .tables = &chosen->added,
     };
-    if (!given->devices) {
-        error_set(err, ERROR_USAGE, "--device is missing; 'rehearse cost --list' lists the devices");
-        return NULL;
-    }
+    if (!given->devices)
+        return error_null(err, ERROR_USAGE, "--device is missing; 'rehearse cost --list' lists the devices");
     if (!options.software)
         return NULL;
     if (!tables_ready(err) ||
@@ -216,12 +214,10 @@ static rh_handle *report_files(const struct rh_cost_request *given, const struct
                                const struct cost_chosen *chosen, const struct file_options *of_files,
                                const struct api_call *call, struct error *err)
 {
-    if (pricing && has_other_rules(given)) {
-        error_set(err, ERROR_USAGE,
-                  "--explain shows rehearse's own times and cannot be combined with --rules %s",
-                  given->rules);
-        return NULL;
-    }
+    if (pricing && has_other_rules(given))
+        return error_null(err, ERROR_USAGE,
+                          "--explain shows rehearse's own times and cannot be combined with --rules %s",
+                          given->rules);
     struct api_report *made = api_report_new(err);
     if (!made)
         return NULL;
@@ -291,13 +287,11 @@ static rh_handle *price_files(const struct rh_cost_request *given, struct cost_c
 
 static rh_handle *list(const struct rh_cost_request *given, struct error *err)
 {
-    if (given->files.count > 0 || given->model || given->devices) {
-        error_set(err, ERROR_USAGE, "--list shows all tables and cannot be combined with %s",
-                  given->files.count > 0 ? "files"
-                  : given->model         ? "--model"
-                                         : "--device");
-        return NULL;
-    }
+    if (given->files.count > 0 || given->model || given->devices)
+        return error_null(err, ERROR_USAGE, "--list shows all tables and cannot be combined with %s",
+                          given->files.count > 0 ? "files"
+                          : given->model         ? "--model"
+                                                 : "--device");
     struct api_report *made = tables_ready(err) ? api_report_new(err) : NULL;
     if (!made)
         return NULL;

@@ -212,11 +212,9 @@ static const struct planner *planner_choose(const struct plan_options *given, st
     if (planner && (planner->taker & (PLANS_LAYERS | PLANS_FLEET)) && !check_layers(given, err))
         return NULL;
     for (const struct option_spec *spec = api_plan_options; planner && spec->name; spec++)
-        if ((spec->needers & planner->taker) && !plan_is_given(given, spec->name)) {
-            error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs", spec->name,
-                      spec->argument, plan_objectives[given->planning.objective]);
-            return NULL;
-        }
+        if ((spec->needers & planner->taker) && !plan_is_given(given, spec->name))
+            return error_null(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs",
+                              spec->name, spec->argument, plan_objectives[given->planning.objective]);
     return planner;
 }
 
@@ -369,10 +367,9 @@ static rh_handle *make_plan(const void *request, const struct api_call *call, st
 {
     rh_handle *made = NULL;
     const struct plan_options options = options_of(request, call, &made);
-    if (options.asked.fold_exact_factors) {
-        error_set(err, ERROR_USAGE, "fold_exact_factors: factors are rounded, as the reference has it");
-        return NULL;
-    }
+    if (options.asked.fold_exact_factors)
+        return error_null(err, ERROR_USAGE,
+                          "fold_exact_factors: factors are rounded, as the reference has it");
     if (!check_files(&options, err))
         return NULL;
     if (options.asked.plan || options.asked.from)

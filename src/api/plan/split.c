@@ -35,8 +35,8 @@ static const struct cost_link *choose_link(const struct tables *tables, const ch
         return NULL;
     if (table->count == 1)
         return &table->links[0];
-    error_set(err, ERROR_USAGE, "--%s: %s describes %d links, expected one", option, given, table->count);
-    return NULL;
+    return error_null(err, ERROR_USAGE, "--%s: %s describes %d links, expected one", option, given,
+                      table->count);
 }
 
 bool split_choose_machine(struct split *split, struct error *err)

@@ -488,10 +488,8 @@ static rh_handle *make_sweep(const void *request, const struct api_call *call, s
     if (!check(asked, err))
         return NULL;
     struct asking *asking = calloc(1, sizeof *asking);
-    if (!asking) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!asking)
+        return error_memory_null(err);
     asking->asked = asked;
     asking->base = &base;
     asking->options = options_of(asked, call);

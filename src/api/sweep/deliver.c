@@ -488,10 +488,8 @@ static rh_handle *sweep_handle(const struct sweep_answers *answers, struct error
 rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *output, struct error *err)
 {
     struct sweep_answers answers = {.sweep = sweep, .count = sweep_points(sweep), .failed = -1};
-    if (answers.count > SWEEP_MAX_POINTS) {
-        error_set(err, ERROR_USAGE, "a sweep over more than %d points", SWEEP_MAX_POINTS);
-        return NULL;
-    }
+    if (answers.count > SWEEP_MAX_POINTS)
+        return error_null(err, ERROR_USAGE, "a sweep over more than %d points", SWEEP_MAX_POINTS);
     pthread_mutex_init(&answers.lock, NULL);
     bool done = allocate(&answers, err) && keep(&answers, output->file, err) &&
                 answer_all(&answers, output->threads, err) && deliver(&answers, output, err);

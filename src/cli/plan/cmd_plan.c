@@ -16,11 +16,9 @@ static const char *choose_form(const struct command_line *line, const struct rh_
     static const char *const names[] = {"json", "csv", "dot", "emit"};
     const char *form = NULL;
     for (int i = 0; i < 4; i++) {
-        if (wanted[i] && form) {
-            error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one", form,
-                      names[i]);
-            return NULL;
-        }
+        if (wanted[i] && form)
+            return error_null(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one", form,
+                              names[i]);
         form = wanted[i] ? names[i] : form;
     }
     return form ? form : "text";

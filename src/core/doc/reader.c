@@ -30,10 +30,8 @@ struct doc_node *doc_add(struct doc_builder *builder, enum doc_type type, struct
     if (stop_obeyed_at(builder->nodes++, builder->err))
         return NULL;
     struct doc_node *node = ARENA_NEW(&builder->doc->arena, struct doc_node);
-    if (!node) {
-        error_memory(builder->err);
-        return NULL;
-    }
+    if (!node)
+        return error_memory_null(builder->err);
     node->type = type;
     node->line = place.line;
     node->column = place.column;

@@ -76,8 +76,7 @@ struct checkpoint *checkpoint_new(const struct checkpoint_options *options, stru
     if (!checkpoint || !folder) {
         free(checkpoint);
         free(folder);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     checkpoint->options = *options;
     checkpoint->options.folder = folder;

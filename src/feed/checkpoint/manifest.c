@@ -81,10 +81,8 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
 char *checkpoint_name(const char *folder, const char *name, struct error *err)
 {
     char *path;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
-        error_memory(err);
-        return NULL;
-    }
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return error_memory_null(err);
     return path;
 }
 

@@ -71,8 +71,7 @@ struct accelerators *accelerators_new(const struct accelerators_options *options
     if (all && all->each && all->told && all->deadlines)
         return all;
     accelerators_free(all);
-    error_memory(err);
-    return NULL;
+    return error_memory_null(err);
 }
 
 void accelerators_free(struct accelerators *all)

@@ -414,10 +414,8 @@ struct loader *loader_new(const struct loader_options *options, struct error *er
     if (!check(options, err))
         return NULL;
     struct loader *loader = calloc(1, sizeof *loader);
-    if (!loader) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!loader)
+        return error_memory_null(err);
     loader->options = *options;
     if (loader->options.read_threads == 0)
         loader->options.read_threads = 1;

@@ -38,16 +38,12 @@ struct storage *workload_storage_open(const struct workload *workload, const cha
         .path_style = given->s3_force_path_style,
         .attempts = (int)given->s3_max_attempts,
     };
-    if (given->storage_type == WORKLOAD_STORAGE_AISTORE) {
-        error_set(err, ERROR_USAGE,
-                  "storage.storage_type: aistore is not supported: use its S3 interface (s3)");
-        return NULL;
-    }
+    if (given->storage_type == WORKLOAD_STORAGE_AISTORE)
+        return error_null(err, ERROR_USAGE,
+                          "storage.storage_type: aistore is not supported: use its S3 interface (s3)");
     char *root = workload_storage_root(workload, folder);
-    if (!root) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!root)
+        return error_memory_null(err);
     struct storage_options options = choice->options;
     options.root = root;
     options.s3 = &s3;

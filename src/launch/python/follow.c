@@ -147,8 +147,7 @@ struct python_module *python_add_module(struct python *p, const char *path, cons
     struct python_module *module = ARENA_NEW(&p->arena, struct python_module);
     if (!module || !(module->path = arena_copy(&p->arena, path, strlen(path)))) {
         p->failed = true;
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     module->python = p;
     module->last = &module->names;

@@ -31,10 +31,9 @@ static const struct objective *find(const struct plan *plan, const struct score_
         if (strcmp(objectives[i]->name, name) == 0 &&
             (!objectives[i]->takes || objectives[i]->takes(plan, options)))
             return objectives[i];
-    error_set(err, ERROR_INPUT,
-              "%s: objective: expected 'pipeline', 'oobleck', 'dapple' or 'iteration', found '%s'",
-              plan->path, name);
-    return NULL;
+    return error_null(err, ERROR_INPUT,
+                      "%s: objective: expected 'pipeline', 'oobleck', 'dapple' or 'iteration', found '%s'",
+                      plan->path, name);
 }
 
 static bool is_plain(const struct objective *objective)

@@ -265,10 +265,8 @@ struct job_rates *job_rates_new(const struct job_question *question, const struc
                                 struct error *err)
 {
     struct job_rates *rates = calloc(1, sizeof *rates);
-    if (!rates) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!rates)
+        return error_memory_null(err);
     rates->question = *question;
     rates->across = across;
     if (!space_init(&rates->space, &rates->question, &rates->arena, err)) {

@@ -28,18 +28,15 @@ struct choice {
 struct list_state *list_state_make(const struct search_problem *problem, struct error *err)
 {
     struct list_state *state = calloc(1, sizeof *state);
-    if (state == NULL) {
-        error_memory(err);
-        return NULL;
-    }
+    if (state == NULL)
+        return error_memory_null(err);
     state->problem = problem;
     state->device = malloc((size_t)problem->devices * sizeof *state->device);
     state->done = malloc((size_t)problem->types * sizeof *state->done);
     state->end = malloc(problem->passes * sizeof *state->end);
     if (state->device == NULL || state->done == NULL || state->end == NULL) {
         list_state_free(state);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     return state;
 }

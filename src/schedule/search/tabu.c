@@ -198,10 +198,8 @@ struct tabu {
 struct tabu *tabu_make(struct evaluation *evaluation, struct error *err)
 {
     struct tabu *tabu = calloc(1, sizeof *tabu);
-    if (tabu == NULL) {
-        error_memory(err);
-        return NULL;
-    }
+    if (tabu == NULL)
+        return error_memory_null(err);
     size_t passes = evaluation->problem->passes;
     tabu->evaluation = evaluation;
     tabu->random = 88172645463325252u;
@@ -213,8 +211,7 @@ struct tabu *tabu_make(struct evaluation *evaluation, struct error *err)
     if (tabu->sequence == NULL || tabu->path == NULL || tabu->forbidden == NULL || tabu->direction == NULL ||
         tabu->end == NULL) {
         tabu_free(tabu);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     return tabu;
 }

@@ -186,14 +186,11 @@ static struct device *device_at(struct chakra_out *out, int number, struct error
     int64_t *place = hash_map_place(&out->places, (uint64_t)number + 1);
     if (place && *place > 0)
         return &out->devices[*place - 1];
-    if (!place || !VECTOR_ROOM_ZEROED(out->devices, out->capacity, out->count + 1)) {
-        error_memory(err);
-        return NULL;
-    }
-    if (out->count == MAX_FILES) {
-        error_set(err, ERROR_USAGE, "--chakra writes a file for each device, of at most %d", MAX_FILES);
-        return NULL;
-    }
+    if (!place || !VECTOR_ROOM_ZEROED(out->devices, out->capacity, out->count + 1))
+        return error_memory_null(err);
+    if (out->count == MAX_FILES)
+        return error_null(err, ERROR_USAGE, "--chakra writes a file for each device, of at most %d",
+                          MAX_FILES);
     struct device *device = &out->devices[out->count];
     *device = (struct device){.number = number};
     text_format(&path, "%s.%d.et", out->prefix, number);

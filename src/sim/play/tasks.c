@@ -69,10 +69,8 @@ struct sim_tasks *sim_tasks_make(struct plan *plan, const struct sim_options *op
                                  struct error *err)
 {
     struct made_tasks *made = calloc(1, sizeof *made);
-    if (!made) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!made)
+        return error_memory_null(err);
     made->options = *options;
     if (make_tasks(made, plan, iterations, err))
         return &made->shown;

@@ -31,8 +31,7 @@ char *s3_element(const struct s3_call *call, const char *path, struct error *err
     struct error why;
     if (!s3_xml_read(call->answer.data, call->answer.length, visit_element, &element, &why)) {
         free(element.text);
-        error_set(err, ERROR_FAILED, "%s: %s: %s", call->place->name, call->doing, why.text);
-        return NULL;
+        return error_null(err, ERROR_FAILED, "%s: %s: %s", call->place->name, call->doing, why.text);
     }
     if (!element.text)
         error_set(err, ERROR_FAILED, "%s: %s: the server's response has no %s", call->place->name,

@@ -43,8 +43,7 @@ static struct s3_client *client_new(struct s3_config *config, struct error *err)
     }
     if (!client || !client->multi) {
         free(client);
-        error_memory(err);
-        return NULL;
+        return error_memory_null(err);
     }
     curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)STORAGE_MAX_QUEUE_DEPTH);
     return client;

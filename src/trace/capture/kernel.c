@@ -253,10 +253,8 @@ struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *o
                                           struct error *err)
 {
     struct capture_kernel *kernel = calloc(1, sizeof *kernel);
-    if (!kernel) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!kernel)
+        return error_memory_null(err);
     *kernel = (struct capture_kernel){.handler = handler, .context = context, .cgroup = -1};
     *first_warning = '\0';
     libbpf_set_print(keep_warning);

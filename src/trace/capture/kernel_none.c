@@ -19,10 +19,10 @@ struct capture_kernel *capture_kernel_new(UNUSED const struct capture_kernel_opt
                                           UNUSED capture_handler *handler, UNUSED void *context,
                                           UNUSED struct text *missing, struct error *err)
 {
-    error_set(err, ERROR_FAILED,
-              "this program was built without eBPF (it needs libbpf, clang and bpftool); with --no-bpf it "
-              "records processors, processes, disks, network and GPUs");
-    return NULL;
+    return error_null(
+        err, ERROR_FAILED,
+        "this program was built without eBPF (it needs libbpf, clang and bpftool); with --no-bpf it "
+        "records processors, processes, disks, network and GPUs");
 }
 
 void capture_kernel_free(UNUSED struct capture_kernel *kernel)

@@ -215,15 +215,11 @@ static struct steps_group *group_of(struct steps *steps, int64_t gpus, int64_t b
     for (size_t i = 0; i < steps->group_count; i++)
         if (steps->groups[i].gpus == gpus && steps->groups[i].batch == batch)
             return &steps->groups[i];
-    if (steps->group_count == STEPS_MAX_GROUPS) {
-        error_set(err, ERROR_INPUT, "more than %d configurations", STEPS_MAX_GROUPS);
-        return NULL;
-    }
+    if (steps->group_count == STEPS_MAX_GROUPS)
+        return error_null(err, ERROR_INPUT, "more than %d configurations", STEPS_MAX_GROUPS);
     struct steps_group group = {.gpus = gpus, .batch = batch};
-    if (!VECTOR_ADD(steps->groups, steps->group_count, steps->group_capacity, group)) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!VECTOR_ADD(steps->groups, steps->group_count, steps->group_capacity, group))
+        return error_memory_null(err);
     return &steps->groups[steps->group_count - 1];
 }
 

@@ -8,14 +8,12 @@
 
 struct trace_writer *trace_writer_new(UNUSED const char *path, UNUSED enum trace_mode mode, struct error *err)
 {
-    error_set(err, ERROR_FAILED, "this program was built without SQLite, which traces are kept in");
-    return NULL;
+    return error_null(err, ERROR_FAILED, "this program was built without SQLite, which traces are kept in");
 }
 
 struct trace_reader *trace_reader_new(UNUSED const char *path, struct error *err)
 {
-    error_set(err, ERROR_FAILED, "this program was built without SQLite, which traces are kept in");
-    return NULL;
+    return error_null(err, ERROR_FAILED, "this program was built without SQLite, which traces are kept in");
 }
 
 struct trace_reader *trace_reader_of(const char *path, UNUSED const struct trace_selection *selection,

@@ -210,10 +210,8 @@ static bool open_reader(struct trace_reader *reader, const char *path, struct er
 struct trace_reader *trace_reader_new(const char *path, struct error *err)
 {
     struct trace_reader *reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!reader)
+        return error_memory_null(err);
     if (open_reader(reader, path, err))
         return reader;
     trace_reader_free(reader);

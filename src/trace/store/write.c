@@ -482,10 +482,8 @@ static bool open_writer(struct trace_writer *writer, const char *path, enum trac
 struct trace_writer *trace_writer_new(const char *path, enum trace_mode mode, struct error *err)
 {
     struct trace_writer *writer = calloc(1, sizeof *writer);
-    if (!writer) {
-        error_memory(err);
-        return NULL;
-    }
+    if (!writer)
+        return error_memory_null(err);
     if (open_writer(writer, path, mode, err))
         return writer;
     trace_writer_drop(writer);
