@@ -39,10 +39,11 @@ struct kernel {
         /* relative to the kernels of `attention`, or to single products; stream: its share of the bandwidth, 0: as
          * calibrated */
         rate;
-    double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
-    double steps;      /* stream: launches that wait for one another, beside the first */
-    bool rough;        /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
-    double bytes;      /* read and written, each boundary tensor once; 0 for a gemm: its operands */
+    double lane_flops;  /* stream: arithmetic outside of the matrix units, in fp32 operations */
+    double rows, width; /* stream: rows that are reduced and then written, as by norms, and their elements */
+    double steps;       /* stream: launches that wait for one another, beside the first */
+    bool rough;         /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
+    double bytes;       /* read and written, each boundary tensor once; 0 for a gemm: its operands */
 };
 
 /* The time of a kernel that is modelled roughly is from this to that share of the computed one: the limits of published

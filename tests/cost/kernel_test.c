@@ -93,6 +93,33 @@ static void casts_alone_take_as_long_as_measured(void **state)
     }
 }
 
+/* Casts with a factor for each row, likewise: the sum of what aiconfigurator has of both of their parts. */
+static void rows_alone_take_as_long_as_measured(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"h100-sxm", "b200", "h200", "b300"};
+    static const struct {
+        double rows, width, measured[4];
+    } casts[] = {
+        {16384, 8192, {135.9, 106.2, 119.0, 103.3}}, {8192, 8192, {71.7, 55.1, 62.8, 53.8}},
+        {8192, 4096, {37.4, 34.4, 35.2, 33.3}},      {4096, 4096, {20.8, 17.4, 19.3, 16.5}},
+        {1024, 4096, {6.2, 6.3, 6.2, 5.9}},
+    };
+    const struct tables tables = {0};
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++)
+        for (int d = 0; d < 4; d++) {
+            const struct cost_device *device = tables_device(&tables, devices[d]);
+            const struct kernel kernel = {.kind = KERNEL_STREAM,
+                                          .bytes = 3.0 * casts[i].rows * casts[i].width,
+                                          .rows = casts[i].rows,
+                                          .width = casts[i].width,
+                                          .repeats = 1.0,
+                                          .alone = true};
+            struct kernel_time time = kernel_time(&kernel, device, tables_calibration(&tables, device));
+            assert_true(fabs(time.seconds * 1e6 / casts[i].measured[d] - 1.0) < 0.15);
+        }
+}
+
 /* What training reaches is applied once: a long copy takes 1 / share of its time alone. */
 static void a_share_belongs_to_training(void **state)
 {
@@ -141,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_heads_take_as_long_as_more),
         cmocka_unit_test(casts_alone_take_as_long_as_measured),
+        cmocka_unit_test(rows_alone_take_as_long_as_measured),
         cmocka_unit_test(a_share_belongs_to_training),
         cmocka_unit_test(a_later_device_waits_less_for_the_softmax),
         cmocka_unit_test(time_grows_with_heads_and_tokens),

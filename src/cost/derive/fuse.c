@@ -219,6 +219,18 @@ static const char *stream_name(const struct fused_kernel *kernel, const struct f
     return kernel->count == 1 ? hlo_opcode_name(kernel->instructions[0]->opcode) : "elementwise";
 }
 
+/* Rows that are reduced and then written as a whole. */
+static void set_rows(struct kernel *kernel, const struct fuser *f, const struct fuse_group *group)
+{
+    int64_t rows = group->shape.outer, width = group->shape.width;
+    bool along = group->shape.reduction == REDUCTION_ROWS && group->shape.inner == 1;
+    for (int n = along ? group->head : -1; n >= 0; n = f->nodes[n].next)
+        if (is_written(f, n) && op_elements(f->graph->at[n]) == rows * width) {
+            kernel->rows = (double)rows;
+            kernel->width = (double)width;
+        }
+}
+
 /* Batched products with a side no wider than this are attention's: the width of a head. */
 #define MAX_HEAD 256
 
@@ -267,6 +279,7 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
         set_attention(&kernel->kernel, hero, work->options->attention);
     } else {
         kernel->kernel.name = stream_name(kernel, group);
+        set_rows(&kernel->kernel, f, group);
     }
     return true;
 }
