@@ -94,6 +94,16 @@ static void *joined(struct layer_maker *m, const void *first, int first_count, c
     return both;
 }
 
+static bool add_unknown(struct layer_maker *m, struct fused *to, const char *name)
+{
+    for (int i = 0; i < to->unknown_count; i++)
+        if (strcmp(to->unknown[i], name) == 0)
+            return true;
+    to->unknown = joined(m, to->unknown, to->unknown_count, &name, 1, sizeof *to->unknown);
+    to->unknown_count += to->unknown != NULL;
+    return to->unknown || error_memory(m->err);
+}
+
 static bool append(struct layer_maker *m, struct fused *to, const struct fused *from, double times)
 {
     to->kernels =
@@ -107,35 +117,53 @@ static bool append(struct layer_maker *m, struct fused *to, const struct fused *
     for (int i = 0; i < from->transfer_count; i++)
         to->transfers[to->transfer_count++].repeats *= times;
     to->unbounded_loops += times * from->unbounded_loops;
+    for (int i = 0; i < from->unknown_count; i++)
+        if (!add_unknown(m, to, from->unknown[i]))
+            return false;
+    return true;
+}
+
+/* Gradients without a rule are not in the times of the backward pass, as unknown custom calls are not. */
+static bool add_gaps(struct layer_maker *m, const struct derived *derived)
+{
+    for (int i = 0; i < derived->gap_count; i++) {
+        const char *gap = arena_format(&m->layer->arena, LAYER_GAP "%s", derived->gaps[i]);
+        if (!gap || !add_unknown(m, &m->layer->backward, gap))
+            return error_memory(m->err);
+    }
     return true;
 }
 
 /* The backward pass, and which values the forward pass must keep for it. */
-static bool derive(struct layer_maker *m, const struct op_graph *graph, const bool **kept)
+static bool derive(struct layer_maker *m, const struct op_graph *graph, struct fuse_options *forward)
 {
     struct layer_cost *layer = m->layer;
-    struct derived derived;
+    struct derived *derived = ARENA_NEW(&layer->arena, struct derived);
+    if (!derived)
+        return error_memory(m->err);
     struct derive_options options = {
         .no_input_gradients = m->options->is_first,
         .keep_all = m->options->keep_all,
+        .attention = m->options->attention != ATTENTION_UNFUSED,
         .arguments = m->arguments,
     };
-    if (!derive_backward(&derived, &layer->arena, graph, &options, m->err))
+    if (!derive_backward(derived, &layer->arena, graph, &options, m->err))
         return false;
     struct fuse_options fuse = {
-        .first = derived.first, .counts = &m->counts, .attention = m->options->attention};
-    if (!fuse_graph(&layer->backward, &layer->arena, &derived.graph, &fuse, m->err))
+        .first = derived->first, .counts = &m->counts, .attention = m->options->attention};
+    if (!fuse_graph(&layer->backward, &layer->arena, &derived->graph, &fuse, m->err))
         return false;
-    for (int i = 0; i < derived.loop_count; i++) {
+    for (int i = 0; i < derived->loop_count; i++) {
         struct fused loop;
-        fuse.first = derived.loops[i].first;
-        if (!fuse_graph(&loop, &layer->arena, &derived.loops[i].graph, &fuse, m->err) ||
-            !append(m, &layer->backward, &loop, derived.loops[i].times))
+        fuse.first = derived->loops[i].first;
+        if (!fuse_graph(&loop, &layer->arena, &derived->loops[i].graph, &fuse, m->err) ||
+            !append(m, &layer->backward, &loop, derived->loops[i].times))
             return false;
     }
-    layer->kept_bytes = derived.kept_bytes;
-    *kept = derived.kept;
-    return true;
+    layer->kept_bytes = derived->kept_bytes;
+    forward->kept = derived->kept;
+    forward->derived = derived;
+    return add_gaps(m, derived);
 }
 
 /* Reads a given backward pass: besides parameters it reads the results and inputs of the forward pass. */
@@ -167,11 +195,12 @@ static bool finish(struct layer_maker *m)
     struct layer_cost *layer = m->layer;
     int64_t forward = layer->input_bytes + (int64_t)layer->forward.peak_bytes;
     int64_t backward = layer->kept_bytes + layer->output_bytes + (int64_t)layer->backward.peak_bytes;
+    bool has_backward = layer->backward.kernel_count + layer->backward.transfer_count > 0;
     layer->peak_bytes = layer->parameter_bytes + layer->optimizer_bytes;
-    if (layer->backward.kernel_count == 0)
+    if (!has_backward)
         layer->kept_bytes = 0;
-    layer->peak_bytes += layer->backward.kernel_count && backward > forward ? backward : forward;
-    if (!m->options->recompute || layer->backward.kernel_count == 0)
+    layer->peak_bytes += has_backward && backward > forward ? backward : forward;
+    if (!m->options->recompute || !has_backward)
         return true;
     layer->kept_bytes = layer->input_bytes;
     return append(m, &layer->backward, &layer->forward, 1.0);
@@ -192,13 +221,14 @@ static bool make_layer(struct layer_maker *m, const struct hlo_module *forward,
         return false;
     struct fuse_options fuse = {.counts = &m->counts, .attention = m->options->attention};
     if (!set_parameters(m, &graph, forward->path) || !sum_bytes(m, &graph) ||
-        !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse.kept)))
+        !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse)))
         return false;
     /* the module's own fusions run as they are, though the backward pass was derived from their instructions */
     if (!op_graph_flatten(&whole, &layer->arena, forward->entry, &m->counts, true, m->err))
         return false;
     if (has_fusions(&whole)) {
         fuse.kept = NULL;
+        fuse.derived = NULL;
         graph = whole;
     }
     if (!fuse_graph(&layer->forward, &layer->arena, &graph, &fuse, m->err))

@@ -30,6 +30,9 @@ struct layer_options {
     const struct custom_calls *custom_calls; /* the user's, count/custom_calls.h; NULL: none */
 };
 
+/* How an operation is named in `unknown` of the backward pass whose gradient has no rule. */
+#define LAYER_GAP "gradient of "
+
 struct layer_cost {
     struct arena arena;
     struct fused forward;

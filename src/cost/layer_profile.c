@@ -1,6 +1,7 @@
 /* Profiles of layers from files. */
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/text.h"
 #include "cost/count/fork.h"
 #include "cost/count/xla_time.h"
 #include "cost/layer.h"
@@ -74,7 +75,9 @@ static bool check_known(struct layer_job *layer, int count, const char *const *u
 {
     return count == 0 ||
            error_set(&layer->err, ERROR_INPUT,
-                     "%s: unknown custom call '%s': its time is not in the table of custom calls",
+                     text_starts_with(unknown[0], LAYER_GAP)
+                         ? "%s: the %s has no rule: name a backward pass with --backward-file"
+                         : "%s: unknown custom call '%s': its time is not in the table of custom calls",
                      layer->file->path, unknown[0]);
 }
 

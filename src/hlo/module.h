@@ -6,7 +6,7 @@
  *
  * A StableHLO operation with a region (reduce, while, sort, …) becomes an instruction that calls a
  * computation, as in HLO. Outside values used in a region become parameters of its computation after the
- * region's own (`captured` of them); the instruction has no operand for them. */
+ * region's own (`captured` of them); the instruction has no operand for them, `captures` of the computation has. */
 #ifndef REHEARSE_HLO_MODULE_H
 #define REHEARSE_HLO_MODULE_H
 
@@ -137,7 +137,11 @@ struct hlo_instruction {
     bool splat;                              /* a constant written as one number for all its elements */
     bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
     int64_t value;
+    bool is_zero, is_one; /* a constant known to be this number in all places */
 };
+
+/* Sets is_zero and is_one of a constant that is written as one number, at `text`. */
+void hlo_note_number(struct hlo_instruction *constant, const char *text, const char *end);
 
 struct hlo_computation {
     const char *name;
@@ -148,6 +152,7 @@ struct hlo_computation {
     int parameter_count;
     struct hlo_instruction **parameters; /* by number */
     int captured;                        /* number of trailing parameters that are outside values */
+    struct hlo_instruction **captures;   /* these values, in the computation around */
 };
 
 struct hlo_module {

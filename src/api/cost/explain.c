@@ -69,7 +69,8 @@ static void add_opcodes(struct text *text, const struct fused_kernel *kernel)
             return;
         }
         text_add(text, named > 1 ? ", " : product ? " + " : ": ");
-        text_add(text, hlo_opcode_name(opcode));
+        const char *name = kernel->instructions[i]->attributes->target;
+        text_add(text, name && hlo_is_elementwise(opcode) ? name : hlo_opcode_name(opcode));
     }
 }
 
@@ -348,8 +349,11 @@ static void print_unknown(const struct layer_cost *layer, struct text *out)
     const struct fused *passes[] = {&layer->forward, &layer->backward};
     for (int p = 0; p < 2; p++) {
         for (int i = 0; i < passes[p]->unknown_count; i++)
-            text_format(out, "  %s: unknown custom call '%s', not in the times\n", pass_names[p],
-                        passes[p]->unknown[i]);
+            text_format(out,
+                        text_starts_with(passes[p]->unknown[i], LAYER_GAP)
+                            ? "  %s: the %s has no rule and is not in the times\n"
+                            : "  %s: unknown custom call '%s', not in the times\n",
+                        pass_names[p], passes[p]->unknown[i]);
         if (passes[p]->unbounded_loops > 0.0)
             text_format(out, "  %s: %.0f loops of unknown trip count, counted once\n", pass_names[p],
                         passes[p]->unbounded_loops);

@@ -36,7 +36,7 @@ static bool is_cheap(const struct hlo_instruction *at)
         return true;
     case OP_MOVE:
         return at->opcode == HLO_IOTA || at->opcode == HLO_PAD || at->opcode == HLO_CONCATENATE ||
-               at->opcode == HLO_REVERSE || at->opcode == HLO_COPY;
+               at->opcode == HLO_REVERSE || at->opcode == HLO_COPY || at->opcode == HLO_DYNAMIC_SLICE;
     default:
         return false;
     }
@@ -200,82 +200,12 @@ static bool derive_keep(struct deriver *d, const struct derive_options *options)
     return done || (op_graph_check(d->graph, d->err) && error_memory(d->err));
 }
 
-/* Elements from which on a constant of floating point numbers is taken for a weight. */
-#define MIN_WEIGHT 1024
-
-bool derive_is_weight(const struct hlo_instruction *instruction)
-{
-    return instruction->opcode == HLO_CONSTANT && !op_is_splat(instruction) &&
-           hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= MIN_WEIGHT;
-}
-
-/* ---- which arguments are parameters ---- */
-
-/* The argument that a value is a view or conversion of. */
-enum { COMPUTED = -1 };
-
-static int argument_of(const int *origin, const struct hlo_instruction *instruction)
-{
-    if (instruction->opcode == HLO_PARAMETER && instruction->parameter >= 0)
-        return (int)instruction->parameter;
-    bool through = op_class(instruction) == OP_VIEW || instruction->opcode == HLO_CONVERT ||
-                   instruction->opcode == HLO_COPY;
-    return through ? origin[instruction->operands[0]->index] : COMPUTED;
-}
-
-static void mark(enum argument_kind *kinds, const struct op_graph *graph, int argument)
-{
-    if (argument >= 0 && argument < graph->parameter_count && graph->parameters[argument] &&
-        hlo_type_is_float(graph->parameters[argument]->shape->type))
-        kinds[argument] = ARGUMENT_PARAMETER;
-}
-
-static void mark_product(enum argument_kind *kinds, const struct op_graph *graph, const int *origin,
-                         const struct hlo_instruction *product)
-{
-    int left = origin[product->operands[0]->index], right = origin[product->operands[1]->index];
-    int argument = right >= 0 && left < 0 ? right : left >= 0 && right < 0 ? left : COMPUTED;
-    if (product->opcode == HLO_CONVOLUTION)
-        mark(kinds, graph, right);
-    else if (product->attributes->lhs_batch.count == 0)
-        mark(kinds, graph, argument >= 0 ? argument : right);
-    else if (argument >= 0 && graph->parameters[argument] && graph->parameters[argument]->shape->rank == 3)
-        mark(kinds, graph, argument);
-}
-
-bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum argument_kind **arguments,
-                      struct error *err)
-{
-    struct arena scratch = {0};
-    enum argument_kind *kinds = ARENA_ARRAY(arena, (size_t)graph->parameter_count + 1, enum argument_kind);
-    int *origin = ARENA_ARRAY(&scratch, (size_t)graph->count + 1, int);
-    if (!kinds || !origin) {
-        arena_release(&scratch);
-        return error_memory(err);
-    }
-    for (int i = 0; i < graph->count && !stop_wanted_at((size_t)i); i++) {
-        const struct hlo_instruction *at = graph->at[i];
-        origin[i] = argument_of(origin, at);
-        if (op_class(at) == OP_PRODUCT && at->opcode != HLO_CUSTOM_CALL && at->operand_count >= 2)
-            mark_product(kinds, graph, origin, at);
-        else if (at->opcode == HLO_GATHER)
-            mark(kinds, graph, origin[at->operands[0]->index]);
-    }
-    for (int i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i] && graph->parameters[i]->shape->rank == 1 &&
-            graph->parameters[i]->shape->dims[0] > 1)
-            mark(kinds, graph, i);
-    arena_release(&scratch);
-    *arguments = kinds;
-    return true;
-}
-
 /* ---- values with a gradient ---- */
 
-static bool has_float(const struct hlo_shape *shape)
+bool derive_has_float(const struct hlo_shape *shape)
 {
     for (int i = 0; i < shape->part_count; i++)
-        if (has_float(shape->parts[i]))
+        if (derive_has_float(shape->parts[i]))
             return true;
     return hlo_type_is_float(shape->type) || hlo_type_is_complex(shape->type);
 }
@@ -308,8 +238,10 @@ static bool leaf_needs(const struct deriver *d, const struct hlo_instruction *at
 {
     if (at->opcode == HLO_CONSTANT)
         return derive_is_weight(at);
-    if (!has_float(at->shape))
+    if (!derive_has_float(at->shape))
         return false;
+    if (options->needs)
+        return at->parameter >= 0 && options->needs[at->parameter];
     if (options->arguments && at->parameter >= 0 && at->parameter < d->graph->parameter_count &&
         options->arguments[at->parameter] == ARGUMENT_PARAMETER)
         return true;
@@ -333,11 +265,25 @@ static bool find_needs(struct deriver *d, const struct derive_options *options)
             d->needs[i] = leaf_needs(d, at, options, stretched);
             continue;
         }
-        for (int o = 0; has_float(at->shape) && !d->needs[i] && o < at->operand_count; o++)
+        for (int o = 0; derive_has_float(at->shape) && !d->needs[i] && o < at->operand_count; o++)
             d->needs[i] = d->needs[at->operands[o]->index];
     }
     arena_release(&scratch);
     return true;
+}
+
+void derive_gap(struct deriver *d, const char *name)
+{
+    struct derived *derived = d->derived;
+    for (int i = 0; i < derived->gap_count; i++)
+        if (strcmp(derived->gaps[i], name) == 0)
+            return;
+    derived->gaps =
+        arena_grow(d->arena, derived->gaps, derived->gap_count, &d->gap_room, sizeof *derived->gaps);
+    if (derived->gaps)
+        derived->gaps[derived->gap_count++] = name;
+    else
+        d->graph->failed = true;
 }
 
 void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instruction *gradient)
@@ -345,14 +291,21 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
     if (!gradient || !d->needs[to->index])
         return;
     if (to->shape->part_count == 0) {
-        if (hlo_elements(gradient->shape) != hlo_elements(to->shape))
-            return; /* a number that stands for all elements: a bound, a predicate */
+        if (hlo_elements(gradient->shape) != hlo_elements(to->shape)) {
+            derive_gap(d, d->opcode);
+            return;
+        }
         gradient = op_graph_convert(
             d->graph,
             op_graph_reshape(d->graph, gradient, op_graph_like(d->graph, to->shape, gradient->shape->type)),
             to->shape->type);
     }
     struct hlo_instruction **sum = &d->gradient[to->index];
+    if (*sum && gradient->opcode == HLO_DYNAMIC_UPDATE_SLICE) { /* added to a part, in place */
+        gradient->operands[0] = *sum;
+        *sum = gradient;
+        return;
+    }
     *sum = *sum ? op_graph_binary(d->graph, HLO_ADD, *sum, gradient) : gradient;
 }
 
@@ -374,7 +327,7 @@ static bool is_kept_result(const struct hlo_instruction *result, const int *read
 {
     if (readers[result->index] > 0)
         return true;
-    while (op_class(result) == OP_VIEW) {
+    while (op_class(result) == OP_VIEW && result->operands[0]->shape->part_count == 0) {
         result = result->operands[0];
         if (readers[result->index] > 1)
             return true;
@@ -408,7 +361,8 @@ bool derive_result_bytes(const struct op_graph *graph, int64_t *output_bytes, in
     return readers || error_memory(err);
 }
 
-static void give_result(struct deriver *d, struct hlo_instruction *result)
+/* A gradient that is there when the pass begins. */
+static struct hlo_instruction *given_gradient(struct deriver *d, const struct hlo_instruction *result)
 {
     struct hlo_instruction from = {
         .opcode = HLO_PARAMETER,
@@ -417,9 +371,28 @@ static void give_result(struct deriver *d, struct hlo_instruction *result)
         .attributes = result->attributes,
         .parameter = -1,
     };
-    if (d->needs[result->index] && result->shape->part_count == 0) {
-        derive_give(d, result, op_graph_add(d->graph, &from));
+    return op_graph_add(d->graph, &from);
+}
+
+static void give_result(struct deriver *d, struct hlo_instruction *result)
+{
+    if (d->needs[result->index]) {
+        derive_give(d, result, given_gradient(d, result));
         d->derived->gradients++;
+    }
+}
+
+/* The results of a loop's body have the gradients that the next turn gives them. Of values that are the same in all
+ * turns the gradients are summed up: each turn adds to the sum. */
+static void give_body(struct deriver *d, const bool *given)
+{
+    struct op_graph *graph = d->graph;
+    for (int i = 0; i < graph->parameter_count; i++) {
+        const struct hlo_instruction *parameter = graph->parameters[i];
+        if (!op_graph_is_same(graph, i) && given[i])
+            give_result(d, graph->roots[i]);
+        else if (op_graph_is_same(graph, i) && parameter && d->needs[parameter->index])
+            d->gradient[parameter->index] = given_gradient(d, parameter);
     }
 }
 
@@ -427,12 +400,15 @@ static bool give_results(struct deriver *d, const struct derive_options *options
 {
     struct arena scratch = {0};
     struct op_graph *graph = d->graph;
+    if (options->given) {
+        give_body(d, options->given);
+        return true;
+    }
     int *readers = count_readers(graph, &scratch);
     if (!readers)
         return error_memory(d->err);
     for (int i = 0; i < graph->root_count; i++)
-        if (options->is_body ? op_class(graph->roots[i]) != OP_VIEW
-                             : !is_kept_result(graph->roots[i], readers))
+        if (!is_kept_result(graph->roots[i], readers))
             give_result(d, graph->roots[i]);
     for (int i = 0; d->derived->gradients == 0 && i < graph->root_count; i++)
         give_result(d, graph->roots[i]);
@@ -455,6 +431,30 @@ static bool set_roots(struct deriver *d)
         if (leaf && d->gradient[i] && d->gradient[i]->index >= d->forward)
             graph->roots[graph->root_count++] = d->gradient[i];
     }
+    return true;
+}
+
+/* Finds the arguments of a loop's body that have gradients, and those that the backward pass reads. */
+static bool note_arguments(struct deriver *d, struct arena *arena)
+{
+    struct derived *derived = d->derived;
+    const struct op_graph *graph = &derived->graph;
+    size_t count = (size_t)graph->parameter_count + 1;
+    derived->arguments_given = ARENA_ARRAY(arena, count, bool);
+    derived->arguments_read = ARENA_ARRAY(arena, count, bool);
+    if (!derived->arguments_given || !derived->arguments_read)
+        return error_memory(d->err);
+    for (int i = 0; i < graph->parameter_count; i++) {
+        const struct hlo_instruction *gradient =
+            graph->parameters[i] ? d->gradient[graph->parameters[i]->index] : NULL;
+        derived->arguments_given[i] = gradient && gradient->opcode != HLO_PARAMETER;
+    }
+    for (int i = derived->first; i < graph->count; i++)
+        for (int o = 0; o < graph->at[i]->operand_count; o++) {
+            const struct hlo_instruction *operand = graph->at[i]->operands[o];
+            if (operand->opcode == HLO_PARAMETER && operand->parameter >= 0)
+                derived->arguments_read[operand->parameter] = true;
+        }
     return true;
 }
 
@@ -483,6 +483,7 @@ static bool derive(struct deriver *d, const struct derive_options *options)
         if (stop_obeyed_at((size_t)i, d->err))
             return false;
         d->graph->name = d->graph->at[i]->name;
+        d->opcode = hlo_opcode_name(d->graph->at[i]->opcode);
         if (d->needs[i] && (d->gradient[i] || d->parts[i]) &&
             !derive_instruction(d, d->graph->at[i], d->gradient[i]))
             return false;
@@ -491,7 +492,8 @@ static bool derive(struct deriver *d, const struct derive_options *options)
     if (!set_roots(d))
         return false;
     drop_added(d);
-    return op_graph_check(d->graph, d->err) && derive_keep(d, options);
+    return op_graph_check(d->graph, d->err) && derive_keep(d, options) &&
+           (!options->given || note_arguments(d, d->arena));
 }
 
 bool derive_backward(struct derived *derived, struct arena *arena, const struct op_graph *graph,
@@ -510,6 +512,7 @@ bool derive_backward(struct derived *derived, struct arena *arena, const struct 
         .parts = ARENA_ARRAY(&scratch, count, struct hlo_instruction **),
         .derived = derived,
         .arena = arena,
+        .options = options,
         .err = err,
     };
     derived->graph.arena = arena;

@@ -19,8 +19,10 @@ enum argument_kind {
 struct derive_options {
     bool no_input_gradients; /* for a first layer: input gradients are not needed */
     bool keep_all;           /* keep everything needed, recompute nothing */
-    bool is_body;            /* the graph is a loop's body: all results have gradients */
+    bool attention;          /* attention_rewrite holds in loops, too */
     const enum argument_kind *arguments;
+    /* of a loop's body, by number: parameters that need a gradient, and results that have one; else NULL */
+    const bool *needs, *given;
 };
 
 /* The backward pass of a loop's body. */
@@ -28,6 +30,8 @@ struct derived_loop {
     struct op_graph graph;
     int first;
     double times;
+    const struct hlo_computation *body;
+    const bool *kept; /* by index: values of a forward turn that are written for the backward one */
 };
 
 struct derived {
@@ -38,6 +42,10 @@ struct derived {
     bool *kept;         /* by index: forward values that the backward pass reads */
     int64_t kept_bytes; /* of those, and of the arguments it reads, without parameters */
     int64_t gradients;  /* number of results with a gradient; 0: there is no backward pass */
+    bool *arguments_given, *arguments_read; /* by number: has a gradient; is read by the backward pass */
+    int gap_count;
+    const char *
+        *gaps; /* names of operations whose gradient has no rule, each once: the backward pass lacks it */
     int loop_count;
     struct derived_loop *loops;
 };

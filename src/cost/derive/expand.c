@@ -1,5 +1,6 @@
 /* Instructions that are made of simple ones, written out in them: fusion and the backward pass then need
  * to know nothing about them. */
+#include "cost/derive/op.h"
 #include "cost/derive/op_graph.h"
 
 #include <string.h>
@@ -230,6 +231,21 @@ static value custom_call(struct op_graph *graph, const struct hlo_instruction *c
     return NULL;
 }
 
+static value without_unit(enum hlo_opcode opcode, const value *operands)
+{
+    bool is_sum = opcode == HLO_ADD || opcode == HLO_SUBTRACT,
+         either = opcode == HLO_ADD || opcode == HLO_MULTIPLY;
+    for (int i = 1; i >= !either; i--) {
+        const struct hlo_instruction *unit = operands[i];
+        while (op_class(unit) == OP_VIEW && unit->opcode != HLO_GET_TUPLE_ELEMENT)
+            unit = unit->operands[0];
+        if (unit->opcode == HLO_CONSTANT && (is_sum ? unit->is_zero : unit->is_one) &&
+            hlo_shape_equal(operands[0]->shape, operands[1]->shape))
+            return operands[1 - i];
+    }
+    return NULL;
+}
+
 void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
                      struct hlo_instruction *const *operands, struct hlo_instruction **out)
 {
@@ -238,6 +254,12 @@ void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instr
         if (!operands[i])
             return;
     switch (instruction->opcode) {
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_DIVIDE: /* x + 0, x * 1: nothing, as all compilers have it */
+        *out = without_unit(instruction->opcode, operands);
+        break;
     case HLO_BATCH_NORM_TRAINING:
     case HLO_BATCH_NORM_INFERENCE:
     case HLO_BATCH_NORM_GRAD:

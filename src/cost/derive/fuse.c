@@ -3,6 +3,7 @@
 #include "core/stop.h"
 #include "cost/count/custom_calls.h"
 #include "cost/count/fused_attention.h"
+#include "cost/derive/derive.h"
 #include "cost/derive/fuse_group.h"
 
 #include <math.h>
@@ -55,6 +56,9 @@ static int64_t transfer_bytes(const struct hlo_instruction *instruction)
         for (int i = 0; i < result->part_count; i++)
             bytes = larger(bytes, hlo_leaf_bytes(result->parts[i]));
         return result->part_count ? bytes : hlo_leaf_bytes(result);
+    case HLO_RAGGED_ALL_TO_ALL: /* the rows; its result, or a gradient, is longer */
+        bytes = hlo_leaf_bytes(instruction->operands[0]->shape);
+        return bytes < hlo_leaf_bytes(result) ? bytes : hlo_leaf_bytes(result);
     default:
         for (int i = 0; i < instruction->operand_count; i++)
             bytes += hlo_leaf_bytes(instruction->operands[i]->shape);
@@ -434,16 +438,27 @@ static const struct hlo_instruction *find_products(const struct hlo_computation 
     return found;
 }
 
+/* Fuses a computation that is called, or the body of a loop. */
 static bool fuse_computation(struct fusion_context *work, const struct hlo_computation *computation,
-                             double times)
+                             const struct hlo_instruction *loop, double times)
 {
     struct op_graph graph;
+    const bool *kept = NULL;
     double repeats = work->repeats;
+    const struct module_count *counts = work->options->counts;
     if (++work->depth > OP_DEPTH)
         return error_set(work->err, ERROR_INPUT, "loops and fusions are nested more than %d deep", OP_DEPTH);
+    if (!(loop ? op_graph_flatten_body(&graph, work->arena, loop, counts, true, work->err)
+               : op_graph_flatten(&graph, work->arena, computation, counts, true, work->err)))
+        return false;
+    if (loop && work->options->attention != ATTENTION_UNFUSED)
+        attention_rewrite(&graph);
+    const struct derived *derived = loop ? work->options->derived : NULL;
+    for (int i = 0; derived && i < derived->loop_count; i++)
+        if (derived->loops[i].body == computation && derived->loops[i].first == graph.count)
+            kept = derived->loops[i].kept;
     work->repeats *= times;
-    bool fused = op_graph_flatten(&graph, work->arena, computation, work->options->counts, true, work->err) &&
-                 fuse_part(work, &graph, 0, NULL);
+    bool fused = op_graph_check(&graph, work->err) && fuse_part(work, &graph, 0, kept);
     work->repeats = repeats;
     work->depth--;
     return fused;
@@ -458,7 +473,7 @@ static bool fusion_kernel(struct fusion_context *work, const struct op_graph *gr
         return true;
     const struct hlo_instruction *hero = find_products(fusion->callees[0], 0, &products);
     if (products > 1)
-        return fuse_computation(work, fusion->callees[0], 1.0);
+        return fuse_computation(work, fusion->callees[0], NULL, 1.0);
     struct fused_kernel *kernel = lone_kernel(work, graph, index);
     if (!kernel)
         return false;
@@ -470,17 +485,17 @@ static bool fusion_kernel(struct fusion_context *work, const struct op_graph *gr
     return true;
 }
 
+/* The host counts turns whose number is known, and the condition does not run on the device. */
 static bool loop_kernels(struct fusion_context *work, const struct hlo_instruction *loop)
 {
-    int64_t trips = hlo_trip_count(loop);
-    if (trips < 0) {
-        work->fused->unbounded_loops += work->repeats;
-        trips = 1;
-    }
-    for (int i = 0; i < loop->callee_count; i++)
-        if (!fuse_computation(work, loop->callees[i], (double)trips + (i == 0 ? 1.0 : 0.0)))
-            return false;
-    return true;
+    int64_t turns = loop->attributes->trip_count;
+    if (loop->callee_count < 2)
+        return true;
+    if (turns >= 0)
+        return fuse_computation(work, loop->callees[1], loop, (double)turns);
+    work->fused->unbounded_loops += work->repeats;
+    return fuse_computation(work, loop->callees[0], NULL, 2.0) &&
+           fuse_computation(work, loop->callees[1], loop, 1.0);
 }
 
 static bool lone_group(struct fusion_context *work, const struct fuser *f, const struct fuse_group *group)

@@ -44,6 +44,7 @@ struct fuse_options {
     const bool *kept;                  /* by index: written even if nothing here needs it; NULL: none */
     const struct module_count *counts; /* of the graph's module */
     enum attention_kind attention;     /* kind of rehearse.attention */
+    const struct derived *derived;     /* its backward pass, for what bodies of loops keep; NULL: none */
     bool unfused;                      /* one kernel per instruction, for comparison */
 };
 

@@ -272,7 +272,8 @@ static int new_group(struct fuser *f, int index)
         .tail = index,
         .count = 1,
         .gathers = node->class == OP_MOVE && op_class(instruction) != OP_VIEW &&
-                   instruction->opcode != HLO_RNG && instruction->opcode != HLO_IOTA,
+                   instruction->opcode != HLO_RNG && instruction->opcode != HLO_IOTA &&
+                   !(instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE && fuse_is_placed(f, instruction, 2)),
         .position = index,
     };
     group->shape.reduction = reduction_of(instruction, group);

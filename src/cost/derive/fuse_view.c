@@ -45,6 +45,11 @@ static unsigned demand_of(const struct fuser *f, const unsigned *demands, const 
     case OP_REDUCE:
     case OP_INPUT:
         return 0;
+    case OP_LOOP: /* the host counts */
+        return hlo_elements(user->operands[operand]->shape) == 1 &&
+                       !hlo_type_is_float(user->operands[operand]->shape->type)
+                   ? 0
+                   : DEMAND_BUFFER;
     default:
         return DEMAND_BUFFER;
     }
@@ -54,7 +59,8 @@ static bool must_be_in_memory(const struct hlo_instruction *view, unsigned deman
 {
     if (is_expanding(view))
         return demand != 0;
-    return (is_moving(view) || view->opcode == HLO_SLICE) && demand & (DEMAND_RESULT | DEMAND_BUFFER);
+    return (is_moving(view) || view->opcode == HLO_SLICE || view->opcode == HLO_DYNAMIC_SLICE) &&
+           demand & (DEMAND_RESULT | DEMAND_BUFFER);
 }
 
 /* Of instructions before `first` nothing is asked: they have run. */
@@ -68,7 +74,7 @@ static void find_demands(struct fuser *f, unsigned *demands)
         const struct hlo_instruction *instruction = graph->at[i];
         if (stop_wanted_at((size_t)i))
             break;
-        if (node->folded && demands[i])
+        if (node->folded && demands[i] && node->class != OP_INPUT)
             node->folded = false;
         if (node->class == OP_VIEW && !node->folded && must_be_in_memory(instruction, demands[i]))
             node->class = OP_MOVE;
@@ -92,6 +98,8 @@ static void classify(struct fuser *f)
         node->folded = op_is_splat(instruction) || (simple && made && instruction->opcode != HLO_RNG);
         for (int o = 0; node->folded && o < instruction->operand_count; o++)
             node->folded = f->nodes[instruction->operands[o]->index].folded;
+        if (instruction->opcode == HLO_DYNAMIC_SLICE && !node->folded && fuse_is_placed(f, instruction, 1))
+            node->class = OP_VIEW;
     }
 }
 

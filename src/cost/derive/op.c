@@ -1,5 +1,7 @@
 #include "cost/derive/op.h"
 
+#include "cost/count/custom_calls.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,13 +14,9 @@ bool op_is_target(const struct hlo_instruction *instruction, const char *target)
 /* Annotations of where data lies: nothing runs. */
 static bool is_annotation(const struct hlo_instruction *instruction)
 {
-    static const char *const names[] = {"Sharding",
-                                        "SPMDFullToShardShape",
-                                        "SPMDShardToFullShape",
-                                        "annotate_device_placement",
-                                        "LayoutConstraint",
-                                        "MoveToDevice",
-                                        "MoveToHost"};
+    static const char *const names[] = {
+        "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+        "LayoutConstraint", "MoveToDevice",         "MoveToHost",           OP_TARGET_SHARD};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (op_is_target(instruction, names[i]))
             return instruction->operand_count > 0;
@@ -137,7 +135,13 @@ double op_lane_flops(const struct hlo_instruction *instruction)
     default:
         break;
     }
-    return elements * hlo_operations[instruction->opcode].lanes;
+    /* a function of chlo, which keeps its name */
+    const struct custom_call *special =
+        instruction->attributes->target && hlo_is_elementwise(instruction->opcode)
+            ? custom_call_find(NULL, instruction->attributes->target)
+            : NULL;
+    return elements * (special ? special->flops + 20.0 * special->transcendentals
+                               : hlo_operations[instruction->opcode].lanes);
 }
 
 /* ---- traffic of an instruction as a kernel of its own ---- */

@@ -3,7 +3,8 @@
  * Custom calls of our own stand for operations that HLO lacks:
  *     rehearse.product    attributes->sizes is batch, m, n, k
  *     rehearse.attention  attributes->sizes is batch, queries, keys, width of a head, 1 if causal
- * and two for backward passes: of attention, and of a loop, whose kernels are counted elsewhere. */
+ * two for backward passes: of attention, and of a loop, whose kernels are counted elsewhere; and one for the step between
+ * an array and the part of it that one of many devices has. */
 #ifndef REHEARSE_COST_DERIVE_OP_H
 #define REHEARSE_COST_DERIVE_OP_H
 
@@ -15,6 +16,7 @@
 #define OP_TARGET_ATTENTION          "rehearse.attention"
 #define OP_TARGET_ATTENTION_BACKWARD "rehearse.attention-backward"
 #define OP_TARGET_LOOP_BACKWARD      "rehearse.loop-backward"
+#define OP_TARGET_SHARD              "rehearse.shard" /* of a value, or a value of shards */
 
 #define OP_DEPTH 100 /* of calls in calls */
 

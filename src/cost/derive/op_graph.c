@@ -11,6 +11,8 @@ struct frame {
     const struct hlo_computation *computation;
     struct hlo_instruction *const *arguments; /* NULL: they are parameters of the graph */
     int argument_count;
+    struct hlo_instruction *const
+        *captured;                   /* values from outside; NULL: they are parameters without a number */
     struct hlo_instruction **values; /* by index */
     const struct module_count *counts;
     bool fusions;
@@ -36,8 +38,9 @@ static double weight(const struct hlo_computation *computation, int depth)
         sum += FLOPS_PER_BYTE * (double)hlo_leaf_bytes(instruction->shape);
         bool calls = instruction->opcode == HLO_CALL || instruction->opcode == HLO_FUSION ||
                      instruction->opcode == HLO_CONDITIONAL || instruction->opcode == HLO_WHILE;
+        int64_t turns = hlo_trip_count(instruction);
         for (int c = 0; calls && c < instruction->callee_count; c++)
-            sum += weight(instruction->callees[c], depth + 1);
+            sum += (turns > 1 ? (double)turns : 1.0) * weight(instruction->callees[c], depth + 1);
     }
     return sum;
 }
@@ -59,11 +62,26 @@ static int costliest_branch(const struct hlo_instruction *conditional)
 /* ---- inlining ---- */
 
 /* Makes a parameter without a number for a value from outside. */
-static struct hlo_instruction *outside(struct op_graph *graph, const struct hlo_instruction *parameter)
+static struct hlo_instruction *outside(struct op_graph *graph, const struct hlo_instruction *value)
 {
-    struct hlo_instruction like = *parameter;
-    like.parameter = -1;
-    return op_graph_add(graph, &like);
+    struct hlo_instruction *made = op_graph_make(graph, HLO_PARAMETER, value->shape, 0, NULL, NULL);
+    if (made) {
+        made->name = value->name;
+        made->parameter = -1;
+    }
+    return made;
+}
+
+/* The values of a frame that a region inside of it uses. */
+static struct hlo_instruction **captured_values(const struct frame *frame,
+                                                const struct hlo_computation *region)
+{
+    struct hlo_instruction **values =
+        ARENA_ARRAY(frame->graph->arena, (size_t)region->captured + 1, struct hlo_instruction *);
+    for (int i = 0; values && i < region->captured; i++)
+        values[i] = frame->values[region->captures[i]->index];
+    frame->graph->failed |= !values;
+    return values;
 }
 
 static struct hlo_instruction *call(struct frame *frame, const struct hlo_computation *callee,
@@ -74,23 +92,50 @@ static struct hlo_instruction *call(struct frame *frame, const struct hlo_comput
         .computation = callee,
         .arguments = arguments,
         .argument_count = count,
+        .captured = captured_values(frame, callee),
         .counts = frame->counts,
         .fusions = frame->fusions,
         .depth = frame->depth + 1,
     };
-    if (inner.depth > OP_DEPTH) {
+    if (inner.depth > OP_DEPTH)
         frame->graph->failed = frame->graph->too_large = true;
-        return NULL;
+    return frame->graph->failed ? NULL : inline_computation(&inner);
+}
+
+/* A value as a region on one device of many sees it, or the caller sees what the region returns: a shard. */
+static struct hlo_instruction *shard(struct op_graph *graph, struct hlo_instruction *value,
+                                     const struct hlo_shape *shape)
+{
+    if (!value || shape->part_count != value->shape->part_count)
+        return value;
+    if (shape->part_count == 0 && hlo_elements(shape) == hlo_elements(value->shape))
+        return value;
+    if (shape->part_count == 0 && value->opcode == HLO_PARAMETER && shape->type == value->shape->type) {
+        value->shape = shape; /* an argument of one device */
+        return value;
     }
-    return inline_computation(&inner);
+    if (shape->part_count == 0) {
+        struct hlo_attributes *attributes = op_graph_attributes(graph);
+        attributes->target = OP_TARGET_SHARD;
+        return op_graph_make(graph, HLO_CUSTOM_CALL, shape, 1, &value, attributes);
+    }
+    struct hlo_instruction **parts =
+        ARENA_ARRAY(graph->arena, (size_t)shape->part_count, struct hlo_instruction *);
+    if (!parts || value->opcode != HLO_TUPLE)
+        return value;
+    for (int i = 0; i < shape->part_count; i++)
+        parts[i] = shard(graph, value->operands[i], shape->parts[i]);
+    return op_graph_make(graph, HLO_TUPLE, shape, shape->part_count, parts, NULL);
 }
 
 static struct hlo_instruction *parameter_value(struct frame *frame, const struct hlo_instruction *instruction)
 {
     int64_t number = instruction->parameter;
-    bool captured = number >= frame->computation->parameter_count - frame->computation->captured;
-    if (frame->arguments && !captured && number < frame->argument_count)
-        return frame->arguments[number];
+    int64_t own = frame->computation->parameter_count - frame->computation->captured;
+    if (frame->captured && number >= own)
+        return frame->captured[number - own];
+    if (frame->arguments && number < own && number < frame->argument_count)
+        return shard(frame->graph, frame->arguments[number], instruction->shape);
     if (frame->arguments || number >= frame->graph->parameter_count)
         return outside(frame->graph, instruction);
     return frame->graph->parameters[number] = op_graph_add(frame->graph, instruction);
@@ -123,6 +168,100 @@ static struct hlo_instruction *plain_value(struct frame *frame, const struct hlo
     return value;
 }
 
+/* ---- loops: an operand for each array that is carried, then one for each value from outside ---- */
+
+static int count_leaves(const struct hlo_shape *shape)
+{
+    int leaves = shape->type != HLO_TYPE_TUPLE;
+    for (int i = 0; i < shape->part_count; i++)
+        leaves += count_leaves(shape->parts[i]);
+    return leaves;
+}
+
+/* The parts of a tuple may be of other shapes than it says: transfers are here what they move. */
+static int count_arrays(const struct hlo_instruction *value)
+{
+    int arrays = 0;
+    for (int i = 0; value && value->opcode == HLO_TUPLE && i < value->operand_count; i++)
+        arrays += count_arrays(value->operands[i]);
+    return !value || value->opcode == HLO_TUPLE ? arrays : count_leaves(value->shape);
+}
+
+static int count_carried(const struct hlo_computation *body)
+{
+    int leaves = 0;
+    for (int i = 0; i < body->parameter_count - body->captured; i++)
+        leaves += count_leaves(body->parameters[i]->shape);
+    return leaves;
+}
+
+static void add_leaves(struct op_graph *graph, struct hlo_instruction *value, struct hlo_instruction **list,
+                       int *count)
+{
+    bool is_tuple = value && value->opcode == HLO_TUPLE;
+    if (value && !is_tuple && value->shape->type != HLO_TYPE_TUPLE)
+        list[(*count)++] = value;
+    for (int i = 0; is_tuple && i < value->operand_count; i++)
+        add_leaves(graph, value->operands[i], list, count);
+    for (int i = 0; value && !is_tuple && i < value->shape->part_count; i++)
+        add_leaves(graph, op_graph_tuple_part(graph, value, i), list, count);
+}
+
+/* The opposite: a value of this shape of the leaves. */
+static struct hlo_instruction *gather_leaves(struct op_graph *graph, const struct hlo_shape *shape,
+                                             struct hlo_instruction *const *leaves, int *count)
+{
+    if (shape->type != HLO_TYPE_TUPLE)
+        return leaves[(*count)++];
+    struct hlo_instruction **parts =
+        ARENA_ARRAY(graph->arena, (size_t)shape->part_count + 1, struct hlo_instruction *);
+    for (int i = 0; parts && i < shape->part_count; i++)
+        parts[i] = gather_leaves(graph, shape->parts[i], leaves, count);
+    graph->failed |= !parts;
+    return parts ? op_graph_make(graph, HLO_TUPLE, shape, shape->part_count, parts, NULL) : NULL;
+}
+
+static struct hlo_instruction *loop(struct frame *frame, const struct hlo_instruction *instruction,
+                                    struct hlo_instruction **operands)
+{
+    struct op_graph *graph = frame->graph;
+    const struct hlo_computation *condition = instruction->callees[0], *body = instruction->callees[1];
+    int count = 0, carried = 0, arrays = count_carried(body);
+    int room = condition->captured + body->captured + arrays + instruction->operand_count;
+    struct hlo_instruction like = *instruction;
+    struct hlo_attributes *attributes = op_graph_attributes(graph);
+    like.operands = ARENA_ARRAY(graph->arena, (size_t)room + 1, struct hlo_instruction *);
+    if (!like.operands)
+        return graph->failed = true, NULL;
+    for (int i = 0; i < instruction->operand_count; i++)
+        carried += count_arrays(operands[i]);
+    bool fits = carried == arrays; /* else a transfer crosses the turns, and is here of another shape */
+    for (int i = 0; fits && i < instruction->operand_count; i++)
+        add_leaves(graph, operands[i], like.operands, &count);
+    if (!fits)
+        for (int i = 0; i < body->parameter_count - body->captured; i++)
+            add_leaves(graph, outside(graph, body->parameters[i]), like.operands, &count);
+    /* counted with what the calls around it are given, too */
+    like.operand_count = instruction->operand_count;
+    struct hlo_instruction **leaves = like.operands;
+    like.operands = operands;
+    *attributes = *instruction->attributes;
+    attributes->trip_count = hlo_trip_count(instruction);
+    if (attributes->trip_count < 0)
+        attributes->trip_count = hlo_trip_count(&like);
+    for (int r = 2; r-- > 0;) {
+        struct hlo_instruction **outside_values = captured_values(frame, instruction->callees[r]);
+        for (int i = 0; outside_values && i < instruction->callees[r]->captured; i++)
+            leaves[count++] = outside_values[i];
+    }
+    for (int i = 0; !fits && i < instruction->operand_count; i++)
+        leaves[count++] = operands[i];
+    like.operands = leaves;
+    like.operand_count = count;
+    like.attributes = attributes;
+    return op_graph_add(graph, &like);
+}
+
 static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_instruction *instruction,
                                         struct hlo_instruction **operands)
 {
@@ -142,7 +281,7 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
     case HLO_ASYNC_START:
         if (instruction->callee_count == 0)
             break;
-        return call(frame, instruction->callees[0], operands, count);
+        return shard(graph, call(frame, instruction->callees[0], operands, count), instruction->shape);
     case HLO_CONDITIONAL: {
         if (instruction->callee_count == 0)
             break;
@@ -151,6 +290,19 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
         return call(frame, instruction->callees[branch], given ? operands + branch + 1 : operands,
                     given ? 1 : 0);
     }
+    case HLO_CUSTOM_CALL:
+        if (!count || (!op_is_target(instruction, "xla.sdy.GlobalToLocalShape") &&
+                       !op_is_target(instruction, "xla.sdy.LocalToGlobalShape")))
+            break;
+        return shard(graph,
+                     instruction->shape->part_count
+                         ? op_graph_make(graph, HLO_TUPLE, op_graph_tuple_shape(graph, count, operands),
+                                         count, operands, NULL)
+                         : operands[0],
+                     instruction->shape);
+    case HLO_WHILE:
+        return instruction->callee_count == 2 ? loop(frame, instruction, operands)
+                                              : plain_value(frame, instruction, operands);
     case HLO_GET_TUPLE_ELEMENT:
         return tuple_part(frame, instruction, operands);
     case HLO_COPY_START:
@@ -203,26 +355,6 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
 
 /* ---- results, and the instructions they need ---- */
 
-static int count_leaves(const struct hlo_instruction *value)
-{
-    if (value->opcode != HLO_TUPLE)
-        return 1;
-    int leaves = 0;
-    for (int i = 0; i < value->operand_count; i++)
-        leaves += count_leaves(value->operands[i]);
-    return leaves;
-}
-
-static void add_leaves(struct op_graph *graph, struct hlo_instruction *value)
-{
-    if (value->opcode != HLO_TUPLE) {
-        graph->roots[graph->root_count++] = value;
-        return;
-    }
-    for (int i = 0; i < value->operand_count; i++)
-        add_leaves(graph, value->operands[i]);
-}
-
 /* Returns whether an instruction has an effect besides its result. */
 static bool acts(const struct hlo_instruction *instruction)
 {
@@ -266,6 +398,17 @@ void op_graph_drop_unused(struct op_graph *graph)
     arena_release(&scratch);
 }
 
+static bool take_roots(struct op_graph *graph, struct hlo_instruction *root, struct error *err)
+{
+    if (root)
+        graph->roots = ARENA_ARRAY(graph->arena, (size_t)count_arrays(root) + 1, struct hlo_instruction *);
+    if (root && !graph->roots)
+        return error_memory(err);
+    if (root)
+        add_leaves(graph, root, graph->roots, &graph->root_count);
+    return op_graph_check(graph, err);
+}
+
 bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
                       const struct module_count *counts, bool fusions, struct error *err)
 {
@@ -274,13 +417,101 @@ bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct 
     if (!graph->parameters)
         return error_memory(err);
     struct frame frame = {.graph = graph, .computation = computation, .counts = counts, .fusions = fusions};
-    struct hlo_instruction *root = inline_computation(&frame);
-    if (!root)
-        return op_graph_check(graph, err);
-    graph->roots = ARENA_ARRAY(arena, (size_t)count_leaves(root) + 1, struct hlo_instruction *);
-    if (!graph->roots)
+    if (!take_roots(graph, inline_computation(&frame), err))
+        return false;
+    op_graph_drop_unused(graph);
+    return op_graph_check(graph, err);
+}
+
+/* ---- numbers of the host ---- */
+
+static bool is_scalar_work(const struct hlo_instruction *at)
+{
+    enum op_class class = op_class(at);
+    return (class == OP_ELEMENTWISE || class == OP_VIEW) && at->operand_count > 0 &&
+           at->shape->part_count == 0 && hlo_elements(at->shape) == 1;
+}
+
+static bool is_constant(const struct hlo_instruction *at, int depth)
+{
+    bool constant = op_is_splat(at) || (depth < 16 && is_scalar_work(at));
+    for (int i = 0; constant && !op_is_splat(at) && i < at->operand_count; i++)
+        constant = is_constant(at->operands[i], depth + 1);
+    return constant;
+}
+
+/* Makes constants of the scalars of a loop's body that begin as constants and follow from one another, where the number
+ * of turns is known: the host, which launches the kernels, counts them. */
+static void host_numbers(struct op_graph *body, const struct hlo_instruction *loop)
+{
+    struct arena scratch = {0};
+    bool *known = ARENA_ARRAY(&scratch, (size_t)body->count + 1, bool);
+    bool *counted = ARENA_ARRAY(&scratch, (size_t)body->root_count + 1, bool);
+    bool changed = known && counted;
+    for (int i = 0; counted && i < body->root_count; i++) {
+        const struct hlo_shape *shape = loop->operands[i]->shape;
+        counted[i] = loop->attributes->trip_count >= 0 && shape->rank == 0 &&
+                     (shape->type == HLO_TYPE_PRED || hlo_type_is_whole(shape->type)) &&
+                     is_constant(loop->operands[i], 0);
+    }
+    while (changed) { /* a number that follows from others falls with them */
+        for (int i = 0; i < body->count; i++) {
+            const struct hlo_instruction *at = body->at[i];
+            bool parameter = at->opcode == HLO_PARAMETER && at->parameter >= 0;
+            known[i] =
+                op_is_splat(at) ||
+                (parameter ? at->parameter < body->root_count && counted[at->parameter] : is_scalar_work(at));
+            for (int o = 0; known[i] && o < at->operand_count; o++)
+                known[i] = known[at->operands[o]->index];
+        }
+        changed = false;
+        for (int i = 0; i < body->root_count; i++)
+            if (counted[i] && !known[body->roots[i]->index])
+                changed = !(counted[i] = false);
+    }
+    for (int i = 0; counted && i < body->root_count; i++)
+        if (counted[i]) {
+            body->parameters[i]->opcode = HLO_CONSTANT;
+            body->roots[i] = body->parameters[i];
+        }
+    body->failed |= !known || !counted;
+    arena_release(&scratch);
+}
+
+/* ---- bodies ---- */
+
+bool op_graph_flatten_body(struct op_graph *graph, struct arena *arena, const struct hlo_instruction *loop,
+                           const struct module_count *counts, bool fusions, struct error *err)
+{
+    const struct hlo_computation *body = loop->callees[1];
+    int own = body->parameter_count - body->captured, carried = count_carried(body), count = 0;
+    *graph = (struct op_graph){.arena = arena, .parameter_count = carried + body->captured};
+    graph->parameters = ARENA_ARRAY(arena, (size_t)graph->parameter_count + 1, struct hlo_instruction *);
+    struct hlo_instruction **arguments = ARENA_ARRAY(arena, (size_t)own + 1, struct hlo_instruction *);
+    if (!graph->parameters || !arguments)
         return error_memory(err);
-    add_leaves(graph, root);
+    for (int i = 0; i < graph->parameter_count; i++) {
+        graph->parameters[i] = op_graph_make(graph, HLO_PARAMETER, loop->operands[i]->shape, 0, NULL, NULL);
+        if (graph->failed)
+            return op_graph_check(graph, err);
+        graph->parameters[i]->parameter = i;
+        graph->parameters[i]->name = loop->operands[i]->name;
+    }
+    for (int i = 0; i < own; i++)
+        arguments[i] = gather_leaves(graph, body->parameters[i]->shape, graph->parameters, &count);
+    struct frame frame = {
+        .graph = graph,
+        .computation = body,
+        .arguments = arguments,
+        .argument_count = own,
+        .captured = graph->parameters + carried,
+        .counts = counts,
+        .fusions = fusions,
+    };
+    if (!take_roots(graph, inline_computation(&frame), err))
+        return false;
+    graph->root_count = graph->root_count < carried ? graph->root_count : carried;
+    host_numbers(graph, loop);
     op_graph_drop_unused(graph);
     return op_graph_check(graph, err);
 }

@@ -33,6 +33,18 @@ struct op_graph {
 bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
                       const struct module_count *counts, bool fusions, struct error *err);
 
+/* Flattens the body of a loop of a flat graph, whose operands are the arrays that it carries and then the values from
+ * outside that its body uses. Parameter i is operand i; result i is carried into parameter i. Whole numbers that the
+ * host counts are constants. */
+bool op_graph_flatten_body(struct op_graph *graph, struct arena *arena, const struct hlo_instruction *loop,
+                           const struct module_count *counts, bool fusions, struct error *err);
+
+/* Returns whether operand i of the loop is the same in all turns. */
+static inline bool op_graph_is_same(const struct op_graph *body, int i)
+{
+    return i >= body->root_count || body->roots[i] == body->parameters[i];
+}
+
 /* Keeps only the instructions below `first` and those whose entry is true. */
 void op_graph_keep(struct op_graph *graph, int first, const bool *used);
 

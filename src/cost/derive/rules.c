@@ -240,6 +240,9 @@ static void view_gradient(struct deriver *d, value f, value g)
     case HLO_TRANSPOSE:
         derive_give(d, of, transpose_gradient(d, f, g));
         return;
+    case HLO_CUSTOM_CALL: /* a shard, or what shards make up */
+        derive_give(d, of, op_graph_make(d->graph, HLO_CUSTOM_CALL, of->shape, 1, &g, f->attributes));
+        return;
     default:
         derive_give(d, of, g);
     }
@@ -322,22 +325,31 @@ static void move_gradient(struct deriver *d, value f, value g)
         derive_give(d, first, op_graph_make(d->graph, HLO_REVERSE, first->shape, 1, &g, f->attributes));
         return;
     default:
-        return;
+        derive_gap(d, d->opcode);
     }
 }
 
-/* ---- collectives, loops and the rest ---- */
+/* ---- collectives and the rest ---- */
 
 static void collective_gradient(struct deriver *d, value f, value g)
 {
     enum hlo_opcode opcode = f->opcode;
-    if (opcode == HLO_ALL_GATHER || opcode == HLO_ALL_GATHER_START)
+    if (opcode == HLO_SEND || opcode == HLO_RECV)
+        derive_gap(d, d->opcode); /* its gradient is another device's */
+    else if (opcode == HLO_ALL_GATHER || opcode == HLO_ALL_GATHER_START)
         opcode = HLO_REDUCE_SCATTER;
     else if (opcode == HLO_REDUCE_SCATTER)
         opcode = HLO_ALL_GATHER;
-    if (f->operand_count)
-        derive_give(d, f->operands[0],
-                    op_graph_make(d->graph, opcode, f->operands[0]->shape, 1, &g, f->attributes));
+    const value *parts = d->parts[f->index];
+    for (int i = 0; i < f->operand_count; i++) { /* one for each array that has a gradient */
+        value of = f->operands[i];
+        bool paired = parts && f->shape->part_count == f->operand_count;
+        value part = paired ? parts[i] : i == 0 ? g : NULL;
+        if (opcode == HLO_RAGGED_ALL_TO_ALL && i == 1)
+            derive_give(d, of, g); /* what was there, where nothing arrived */
+        else if (part && d->needs[of->index])
+            derive_give(d, of, op_graph_make(d->graph, opcode, of->shape, 1, &part, f->attributes));
+    }
 }
 
 /* The gradient of a sort or scatter is a lookup; any other instruction runs once more. */
@@ -354,65 +366,6 @@ static void lone_gradient(struct deriver *d, value f, value g)
         else
             derive_give(d, of, op_graph_make(d->graph, f->opcode, of->shape, 2, operands, f->attributes));
     }
-}
-
-static bool add_loop(struct deriver *d, const struct derived *body, double times)
-{
-    struct derived *all = d->derived;
-    const struct derived_loop own = {body->graph, body->first, 1};
-    for (int i = -1; i < body->loop_count; i++) {
-        all->loops = arena_grow(d->arena, all->loops, all->loop_count, &d->loop_room, sizeof *all->loops);
-        if (!all->loops)
-            return error_memory(d->err);
-        all->loops[all->loop_count] = i < 0 ? own : body->loops[i];
-        all->loops[all->loop_count++].times *= times;
-    }
-    all->kept_bytes += (int64_t)(times * (double)body->kept_bytes);
-    return true;
-}
-
-/* Makes the instruction of a backward loop: from the gradients of its results, those of its start. */
-static value loop_backward(struct deriver *d, value loop, value gradient)
-{
-    struct hlo_attributes *attributes = op_graph_attributes(d->graph);
-    value *parts = d->parts[loop->index];
-    value *given = ARENA_ARRAY(d->arena, (size_t)loop->shape->part_count + 1, value);
-    int count = 0;
-    if (!given)
-        return d->graph->failed = true, NULL;
-    for (int i = 0; parts && i < loop->shape->part_count; i++)
-        if (parts[i])
-            given[count++] = parts[i];
-    if (!parts)
-        given[count++] = gradient;
-    attributes->target = OP_TARGET_LOOP_BACKWARD;
-    return op_graph_make(d->graph, HLO_CUSTOM_CALL, loop->shape, count, given, attributes);
-}
-
-/* The body backwards, as often as it ran forwards. */
-static bool loop_gradient(struct deriver *d, value loop, value gradient)
-{
-    if (loop->callee_count < 2 || loop->operand_count != 1)
-        return true;
-    int64_t trips = hlo_trip_count(loop);
-    struct op_graph graph;
-    struct derived body;
-    struct derive_options options = {.is_body = true};
-    if (!op_graph_flatten(&graph, d->arena, loop->callees[1], NULL, false, d->err) ||
-        !derive_backward(&body, d->arena, &graph, &options, d->err))
-        return false;
-    if (body.gradients == 0)
-        return true;
-    if (!add_loop(d, &body, trips < 0 ? 1.0 : (double)trips))
-        return false;
-    value start = loop->operands[0];
-    value backward = loop_backward(d, loop, gradient);
-    if (start->shape->part_count == 0)
-        derive_give(d, start, backward);
-    for (int i = 0; start->opcode == HLO_TUPLE && i < start->operand_count; i++)
-        if (d->needs[start->operands[i]->index])
-            derive_give(d, start->operands[i], op_graph_tuple_part(d->graph, backward, i));
-    return true;
 }
 
 bool derive_instruction(struct deriver *d, value f, value g)
@@ -448,12 +401,18 @@ bool derive_instruction(struct deriver *d, value f, value g)
         collective_gradient(d, f, g);
         break;
     case OP_LOOP:
-        return loop_gradient(d, f, g);
+        return derive_loop(d, f, g);
     case OP_ALONE:
         lone_gradient(d, f, g);
         break;
-    case OP_INPUT:
     case OP_NOTHING:
+        for (int i = 0; f->opcode == HLO_TUPLE && i < f->operand_count; i++)
+            derive_give(d, f->operands[i],
+                        has_parts                  ? d->parts[f->index][i]
+                        : g->shape->part_count > i ? op_graph_tuple_part(d->graph, g, i)
+                                                   : NULL);
+        break;
+    case OP_INPUT:
         break;
     }
     return !d->graph->failed || op_graph_check(d->graph, d->err);

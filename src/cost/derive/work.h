@@ -16,7 +16,9 @@ struct deriver {
     struct hlo_instruction ***parts; /* gradients of a tuple's parts */
     struct derived *derived;
     struct arena *arena;
-    int loop_room;
+    int loop_room, gap_room;
+    const struct derive_options *options;
+    const char *opcode; /* of the instruction that is being derived */
     struct error *err;
 };
 
@@ -27,6 +29,13 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
  * parts' gradients are in d->parts). */
 bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
                         struct hlo_instruction *gradient);
+
+/* loop.c: the body backwards, as often as it ran forwards; the operands of the loop get their gradients. */
+bool derive_loop(struct deriver *d, struct hlo_instruction *loop, struct hlo_instruction *gradient);
+
+/* Notes that an operation has no rule for its gradient. */
+void derive_gap(struct deriver *d, const char *name);
+bool derive_has_float(const struct hlo_shape *shape);
 
 /* product.c: gradients of dots, convolutions, attention */
 void derive_product(struct deriver *d, struct hlo_instruction *product, struct hlo_instruction *gradient);

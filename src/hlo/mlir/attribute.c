@@ -392,7 +392,8 @@ bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char 
         return false;
     if (mlir_take(reader, '#') && !mlir_word(reader, &name))
         return mlir_expected(reader, "an attribute's name");
-    if (!mlir_need(reader, "<"))
+    bool is_dictionary = mlir_take(reader, '{');
+    if (!is_dictionary && !mlir_need(reader, "<"))
         return false;
     mlir_take_word(reader, "raw"); /* of #stablehlo.conv */
     while (mlir_word(reader, &name)) {
@@ -406,7 +407,7 @@ bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char 
             *field = value;
         mlir_take(reader, ',');
     }
-    return mlir_need(reader, ">");
+    return mlir_need(reader, is_dictionary ? "}" : ">");
 }
 
 bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number)

@@ -268,15 +268,10 @@ bool mlir_build_inferred(struct mlir_reader *reader, struct mlir_op *op)
 }
 
 /* Elementwise operations, whose shape rules they have in common. */
-/* Special functions of chlo keep their names: XLA has operations for them, and still takes them apart. */
-static bool name_special(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode)
+/* Functions of chlo keep their names: XLA has operations for them, and still takes them apart. */
+static bool name_special(struct mlir_reader *reader, struct mlir_op *op)
 {
-    static const enum hlo_opcode special[] = {HLO_ACOS,  HLO_ACOSH, HLO_ASIN, HLO_ASINH,
-                                              HLO_ATANH, HLO_COSH,  HLO_SINH};
-    bool is_special = false;
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-        is_special |= opcode == special[i];
-    if (!is_special || op->name.length < 5 || memcmp(op->name.at, "chlo.", 5) != 0)
+    if (op->name.length < 5 || memcmp(op->name.at, "chlo.", 5) != 0)
         return true;
     struct hlo_attributes *set = mlir_set(reader, op);
     set->target = arena_copy(&reader->module->arena, op->name.at, op->name.length);
@@ -286,7 +281,7 @@ static bool name_special(struct mlir_reader *reader, struct mlir_op *op, enum hl
 bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
 {
     enum hlo_opcode opcode = op->info->opcode;
-    return name_special(reader, op, opcode) && mlir_one_array(reader, op) &&
+    return name_special(reader, op) && mlir_one_array(reader, op) &&
            (!op->attributes || mlir_verify_accuracy(reader, op)) &&
            (opcode != HLO_REDUCE_PRECISION || mlir_verify_precision(reader, op)) &&
            mlir_check_elements(reader, op) && mlir_infer(reader, op, opcode);
@@ -338,6 +333,8 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
     constant->splat = is_splat(reader, value);
     mlir_note_sizes(reader, constant, value);
     enum hlo_type type = constant->shape->type;
+    if (constant->splat)
+        hlo_note_number(constant, value + (mlir_begins(reader, value, "dense<") ? 6 : 0), reader->end);
     if (constant->shape->rank || !(type == HLO_TYPE_PRED || hlo_type_is_whole(type)))
         return true;
     return mlir_read_scalar(reader, value, &constant->has_value, &constant->value);
@@ -501,6 +498,8 @@ bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
     if (!set->target)
         return mlir_op_error(reader, op, "'call_target_name' is missing");
     bool done = false;
+    if (strcmp(set->target, "ragged_all_to_all") == 0 && op->operands == 6 && op->result_types == 1)
+        return fill_custom(reader, op) && mlir_build_ragged_exchange(reader, op);
     if (reader->sized && !build_sizing(reader, op, &done))
         return false;
     return done || (fill_custom(reader, op) && mlir_verify_custom(reader, op) &&

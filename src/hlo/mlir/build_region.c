@@ -272,6 +272,9 @@ static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
 static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
 {
     const char *groups = mlir_find(reader, op, "replica_groups");
+    const char *config = groups ? NULL : mlir_find(reader, op, "backend_config");
+    if (config && !mlir_find_field(reader, config, "replica_groups", &groups))
+        return false;
     struct hlo_ints ids;
     int64_t rows;
     if (!groups || *groups == '#')
@@ -402,6 +405,14 @@ bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
     if (!check_shapes(reader, op, set) || (op->callees && !mlir_check_accumulators(reader, op, 1)))
         return false;
     return mlir_finish(reader, op, op->info->opcode);
+}
+
+/* JAX writes it as a custom call: operand, result before, and for each device where its rows begin and how many there
+ * are, of both sides. */
+bool mlir_build_ragged_exchange(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return mlir_need_arrays(reader, op) && read_groups(reader, op, mlir_set(reader, op)) &&
+           mlir_finish(reader, op, HLO_RAGGED_ALL_TO_ALL);
 }
 
 bool mlir_build_permute(struct mlir_reader *reader, struct mlir_op *op)

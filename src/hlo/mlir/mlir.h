@@ -55,8 +55,8 @@ struct mlir_binding {
 /* A computation that is being read. It is kept when it closes, so that its lists are used again. */
 struct mlir_block {
     struct mlir_list instructions, parameters; /* of struct hlo_instruction * */
+    struct mlir_list captures;                 /* outside values that became parameters */
     uint32_t first_binding;
-    int captured;
     size_t returned; /* values, which lie in `results` */
     struct mlir_list results;
     const char *terminator; /* where it stands; NULL: none yet */
@@ -556,6 +556,7 @@ mlir_build mlir_build_plain, mlir_build_inferred, mlir_build_move, mlir_build_el
     mlir_build_dot_general, mlir_build_ragged_dot, mlir_build_convolution, mlir_build_einsum, mlir_build_fft,
     mlir_build_solve, mlir_build_cholesky, mlir_build_batch_norm, mlir_build_reduce, mlir_build_reduce_window,
     mlir_build_select_and_scatter, mlir_build_scatter, mlir_build_sort, mlir_build_map, mlir_build_while,
-    mlir_build_scan, mlir_build_conditional, mlir_build_collective, mlir_build_permute, mlir_build_topk;
+    mlir_build_scan, mlir_build_conditional, mlir_build_collective, mlir_build_permute,
+    mlir_build_ragged_exchange, mlir_build_topk;
 
 #endif

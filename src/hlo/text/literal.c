@@ -241,6 +241,8 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
         shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' && !hlo_at_shape(reader);
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
+    if (constant->splat || shape->rank == 0)
+        hlo_note_number(constant, at, reader->end);
     bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
                       !hlo_type_is_complex(shape->type);
     bool is_elided = memmem(at, (size_t)(reader->at - at), "...", 3) != NULL;

@@ -1,0 +1,136 @@
+/* The backward pass of a loop. */
+#include "cost/derive/derive.h"
+#include "cost/derive/fuse.h"
+#include "cost/derive/work.h"
+
+#include <string.h>
+
+typedef struct hlo_instruction *value;
+
+static bool add_loop(struct deriver *d, value loop, const struct derived *body)
+{
+    struct derived *all = d->derived;
+    double times = loop->attributes->trip_count < 0 ? 1.0 : (double)loop->attributes->trip_count;
+    const struct derived_loop own = {body->graph, body->first, 1, loop->callees[1], body->kept};
+    for (int i = -1; i < body->loop_count; i++) {
+        all->loops = arena_grow(d->arena, all->loops, all->loop_count, &d->loop_room, sizeof *all->loops);
+        if (!all->loops)
+            return error_memory(d->err);
+        all->loops[all->loop_count] = i < 0 ? own : body->loops[i];
+        all->loops[all->loop_count++].times *= times;
+    }
+    for (int i = 0; i < body->gap_count; i++)
+        derive_gap(d, body->gaps[i]);
+    all->kept_bytes += (int64_t)(times * (double)body->kept_bytes);
+    return true;
+}
+
+/* Follows values that depend on operands with a gradient, round the loop until no carried one is new. */
+static void find_needs(const struct op_graph *body, bool *needs, bool *flows)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < body->count; i++) {
+            const struct hlo_instruction *at = body->at[i];
+            flows[i] = at->opcode == HLO_PARAMETER ? at->parameter >= 0 && needs[at->parameter]
+                                                   : derive_is_weight(at);
+            for (int o = 0; !flows[i] && derive_has_float(at->shape) && o < at->operand_count; o++)
+                flows[i] = flows[at->operands[o]->index];
+        }
+        for (int i = 0; i < body->root_count; i++)
+            if (flows[body->roots[i]->index] && !needs[i])
+                changed = needs[i] = true;
+    }
+}
+
+/* The same backwards: carried values of which a result with a gradient is made. */
+static void find_given(const struct op_graph *body, const bool *needs, bool *given, bool *flows)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        memset(flows, 0, (size_t)body->count * sizeof *flows);
+        for (int i = 0; i < body->root_count; i++)
+            flows[body->roots[i]->index] |= given[i];
+        for (int i = body->count; i-- > 0;)
+            for (int o = 0; flows[i] && o < body->at[i]->operand_count; o++)
+                flows[body->at[i]->operands[o]->index] = true;
+        for (int i = 0; i < body->root_count; i++)
+            if (body->parameters[i] && flows[body->parameters[i]->index] && needs[i] && !given[i])
+                changed = given[i] = true;
+    }
+}
+
+/* Makes the instruction of a backward loop, whose kernels are counted elsewhere: from the gradients of its results, and
+ * what the body reads again of values that are the same in all turns, the gradients of its operands. */
+static void give_operands(struct deriver *d, value loop, value gradient, const struct derived *body,
+                          const struct op_graph *forward)
+{
+    struct hlo_attributes *attributes = op_graph_attributes(d->graph);
+    size_t room = (size_t)loop->operand_count + (size_t)loop->shape->part_count + 1;
+    value *read = ARENA_ARRAY(d->arena, room, value), *to = ARENA_ARRAY(d->arena, room, value);
+    value *parts = d->parts[loop->index];
+    int count = 0, given = 0;
+    if (!read || !to) {
+        d->graph->failed = true;
+        return;
+    }
+    for (int i = 0; parts && i < loop->shape->part_count; i++)
+        if (parts[i])
+            read[count++] = parts[i];
+    if (!count)
+        read[count++] = gradient;
+    for (int i = 0; i < body->graph.parameter_count; i++) {
+        if (body->arguments_read[i] && op_graph_is_same(forward, i))
+            read[count++] = loop->operands[i];
+        if (body->arguments_given[i])
+            to[given++] = loop->operands[i];
+    }
+    attributes->target = OP_TARGET_LOOP_BACKWARD;
+    value backward = op_graph_make(d->graph, HLO_CUSTOM_CALL, op_graph_tuple_shape(d->graph, given, to),
+                                   count, read, attributes);
+    for (int i = 0; i < given; i++)
+        derive_give(d, to[i], op_graph_tuple_part(d->graph, backward, i));
+}
+
+bool derive_loop(struct deriver *d, value loop, value gradient)
+{
+    struct op_graph graph;
+    struct derived body;
+    if (loop->callee_count < 2 || loop->attributes->trip_count == 0)
+        return true;
+    if (!op_graph_flatten_body(&graph, d->arena, loop, NULL, false, d->err))
+        return false;
+    if (d->options->attention)
+        attention_rewrite(&graph);
+    size_t count = (size_t)graph.parameter_count + 1;
+    bool *flows = ARENA_ARRAY(d->arena, (size_t)graph.count + 1, bool);
+    bool *needs = ARENA_ARRAY(d->arena, count, bool), *given = ARENA_ARRAY(d->arena, count, bool);
+    enum argument_kind *kinds = ARENA_ARRAY(d->arena, count, enum argument_kind);
+    if (!flows || !needs || !given || !kinds)
+        return error_memory(d->err);
+    value *parts = d->parts[loop->index];
+    bool flat = loop->shape->part_count == graph.root_count;
+    for (int i = 0; i < graph.parameter_count; i++) {
+        needs[i] = d->needs[loop->operands[i]->index];
+        kinds[i] = op_graph_is_same(&graph, i) ? ARGUMENT_PARAMETER : ARGUMENT_INPUT;
+        if (i < graph.root_count)
+            given[i] = flat && parts ? parts[i] != NULL : true;
+    }
+    find_needs(&graph, needs, flows);
+    find_given(&graph, needs, given, flows);
+    const struct derive_options options = {.needs = needs,
+                                           .given = given,
+                                           .arguments = kinds,
+                                           .keep_all = d->options->keep_all,
+                                           .attention = d->options->attention};
+    if (!derive_backward(&body, d->arena, &graph, &options, d->err))
+        return false;
+    for (int i = 0; flat && parts && i < graph.root_count; i++)
+        if (op_graph_is_same(&graph, i))
+            derive_give(d, loop->operands[i], parts[i]);
+    if (body.gradients && !add_loop(d, loop, &body))
+        return false;
+    if (body.gradients)
+        give_operands(d, loop, gradient, &body, &graph);
+    return !d->graph->failed || op_graph_check(d->graph, d->err);
+}
