@@ -14,7 +14,6 @@
 
 #define MAX_OPCODES 4 /* named of one kernel */
 #define MAX_NEAREST 3 /* measured shapes named of a product */
-#define MAX_LEANING 8 /* products of which they are printed */
 
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 
@@ -34,7 +33,6 @@ struct row {
     const char *bound;
     double of_formula;   /* of a product or collective: its time, of that by the formula alone */
     const char *nearest; /* the measured ones that it leans on; NULL: none */
-    bool is_transfer;
 };
 
 struct rows {
@@ -221,7 +219,6 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
             .seconds = time.seconds,
             .bound = "link",
             .of_formula = exp(near.log_ratio),
-            .is_transfer = true,
         };
         if (near.count > 0)
             row.nearest = nearest_text(rows, NULL, &near);
@@ -360,18 +357,21 @@ static void print_unknown(const struct layer_cost *layer, struct text *out)
     }
 }
 
-/* The work and the instruction are printed only in a wide table. */
+/* A wide table has the work, the instruction, and the measured kernels that a time leans on. */
 static void print_row(const struct row *row, bool wide, struct text *out)
 {
     struct unit_texts texts = {0};
     text_format(out, "  %10s %6.1f %%  %-8s %6.0f", unit_text(&texts, row->seconds, UNIT_TIME),
                 100.0 * row->share, pass_names[row->pass], row->count);
     if (wide)
-        text_format(out, " %10.4g %10s %10.4g  %-12s  %s  (%s)\n", row->flops / 1e9,
+        text_format(out, " %10.4g %10s %10.4g  %-12s  %s  (%s)", row->flops / 1e9,
                     unit_text(&texts, row->bytes, UNIT_BYTES), row->intensity, row->bound, row->what,
                     row->instruction);
     else
-        text_format(out, "  %-12s  %.44s\n", row->bound, row->what);
+        text_format(out, "  %-12s  %.44s", row->bound, row->what);
+    if (wide && row->nearest)
+        text_format(out, ", %.2f of the formula by %s", row->of_formula, row->nearest);
+    text_add(out, "\n");
 }
 
 /* As nsys and torch.profiler do: a name in one row. */
@@ -401,38 +401,6 @@ static void print_rows(const struct rows *rows, const struct cost_explain *expla
         text_format(out, "  %-12s  kernel\n", "bound");
     for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++)
         print_row(&rows->rows[i], explain->wide, out);
-}
-
-/* Returns the length of a kernel's name without what is fused into it. */
-static int product_length(const struct row *row)
-{
-    return (int)strcspn(row->what, "+");
-}
-
-static bool is_named_before(const struct rows *rows, int index)
-{
-    int length = product_length(&rows->rows[index]);
-    for (int i = 0; i < index; i++)
-        if (length == product_length(&rows->rows[i]) &&
-            strncmp(rows->rows[i].what, rows->rows[index].what, (size_t)length) == 0)
-            return true;
-    return false;
-}
-
-/* By time; equal ones of both passes once. */
-static void print_neighbours(const struct rows *rows, bool transfers, struct text *out)
-{
-    int printed = 0;
-    for (int i = 0; i < rows->count && printed < MAX_LEANING && !stop_wanted(); i++) {
-        const struct row *row = &rows->rows[i];
-        if (!row->nearest || row->is_transfer != transfers || is_named_before(rows, i))
-            continue;
-        if (printed++ == 0)
-            text_format(out, "  %s corrected by the nearest measurements (factor on the formula):\n",
-                        transfers ? "collectives" : "products");
-        text_format(out, "    %-40.*s %.2f by %s\n", product_length(row), row->what, row->of_formula,
-                    row->nearest);
-    }
 }
 
 static void print_interval(const struct rows *rows, struct text *out)
@@ -473,8 +441,6 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
         return;
     }
     print_rows(rows, explain, out);
-    print_neighbours(rows, false, out);
-    print_neighbours(rows, true, out);
 }
 
 void cost_explain_print(const struct cost_explain *explain, struct text *out)
