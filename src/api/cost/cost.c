@@ -63,15 +63,14 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
 
 /* ---- files ---- */
 
-/* What files are read with. */
-struct file_options {
+/* Files of HLO, and how they are read and priced. */
+struct work {
+    const struct rh_cost_request *given;
+    const struct api_call *call;
+    struct cost_chosen *chosen;
+    bool prices; /* else they are counted */
     struct hlo_dims dims;
     struct custom_calls added;
-    const struct custom_calls *custom_calls; /* `added`; NULL: none */
-};
-
-/* How files of HLO are priced. */
-struct price_request {
     struct layer_profile_options options;
     struct layer_file *files;
     int *parameters;
@@ -79,9 +78,9 @@ struct price_request {
 };
 
 /* Reads "2-17,20", in any order. */
-static bool read_parameters(const char *list, struct price_request *pricing, struct error *err)
+static bool read_parameters(const char *list, struct work *work, struct error *err)
 {
-    struct layer_options *options = &pricing->options.layer;
+    struct layer_options *options = &work->options.layer;
     for (const char *at = list; at;) {
         char *end;
         long first = strtol(at, &end, 10), last = first;
@@ -95,22 +94,22 @@ static bool read_parameters(const char *list, struct price_request *pricing, str
             return error_set(err, ERROR_USAGE,
                              "--parameters: expected argument numbers such as 2-17,20; found '%s'", list);
         for (long i = first; i <= last; i++)
-            if (!VECTOR_ADD(pricing->parameters, options->parameter_count, pricing->parameter_capacity,
-                            (int)i))
+            if (!VECTOR_ADD(work->parameters, options->parameter_count, work->parameter_capacity, (int)i))
                 return error_memory(err);
-        options->parameters = pricing->parameters;
+        options->parameters = work->parameters;
         at = *end ? end + 1 : NULL;
     }
     return true;
 }
 
-static bool begin_pricing(struct price_request *pricing, const struct rh_cost_request *given,
-                          const struct tables *tables, const struct file_options *of_files, struct error *err)
+static bool begin_pricing(struct work *work, struct error *err)
 {
+    const struct rh_cost_request *given = work->given;
+    const struct tables *tables = &work->chosen->added;
     int recompute = option_index(recomputes, given->recompute);
-    if (!tables_ready(err))
+    if (work->prices && !tables_ready(err))
         return false;
-    pricing->options = (struct layer_profile_options){
+    work->options = (struct layer_profile_options){
         .layer = {.attention = (enum attention_kind)option_index(attentions, given->attention),
                   .recompute = recompute == RECOMPUTE_FULL,
                   .keep_all = given->keep_all,
@@ -118,15 +117,21 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
                   .no_neighbours = given->no_neighbours,
                   .is_first = given->first_layer,
                   .reach = {(int)given->devices_per_node, (int)given->nodes,
-                            tables_link(tables, given->across)},
+                            work->prices ? tables_link(tables, given->across) : NULL},
                   .tables = tables,
-                  .custom_calls = of_files->custom_calls},
-        .dims = &of_files->dims,
+                  .custom_calls = given->custom_calls ? &work->added : NULL},
+        .dims = &work->dims,
         .rules = (enum count_rules)option_index(cost_rules, given->rules),
         .microbatch_size = (int)given->microbatch_size,
     };
-    pricing->files = calloc(given->files.count, sizeof *pricing->files);
-    if (!pricing->files)
+    if (!work->prices)
+        return true;
+    if (given->files.count > PROFILE_MAX_LAYERS)
+        return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
+    if (!cost_choose_devices(work->chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err))
+        return false;
+    work->files = calloc(given->files.count, sizeof *work->files);
+    if (!work->files)
         return error_memory(err);
     if (given->backward_file.count && given->backward_file.count != given->files.count)
         return error_set(err, ERROR_USAGE, "--backward-file: expected one for each of %zu files, found %zu",
@@ -138,70 +143,55 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
     if (recompute == RECOMPUTE_SELECTIVE)
         return error_set(err, ERROR_USAGE,
                          "--recompute selective is for --model; for files, use --attention flash2");
-    if (!pricing->options.layer.reach.across)
+    if (!work->options.layer.reach.across)
         return unknown_link(given, err);
     for (size_t i = 0; i < given->files.count; i++) {
-        pricing->files[i].path = given->files.items[i];
-        pricing->files[i].backward = given->backward_file.count ? given->backward_file.items[i] : NULL;
+        work->files[i].path = given->files.items[i];
+        work->files[i].backward = given->backward_file.count ? given->backward_file.items[i] : NULL;
     }
-    return read_parameters(given->parameters, pricing, err);
+    return read_parameters(given->parameters, work, err);
 }
 
 /* ---- reports of files ---- */
 
-/* Is the files' own rules, not ours, what they are counted by? */
-static bool has_other_rules(const struct rh_cost_request *given)
-{
-    return strcmp(given->rules, cost_rules[COUNT_REHEARSE]) != 0;
-}
-
-struct report {
-    const struct rh_cost_request *given;
-    const struct price_request *pricing; /* NULL: files are only counted */
-    const struct cost_chosen *chosen;
-    const struct file_options *of_files;
-    struct text *text;
-    struct json *json;
-};
-
-static bool count_file(struct report *report, size_t file, struct error *err)
+static bool count_file(const struct work *work, size_t file, struct api_report *made, struct error *err)
 {
     struct hlo_module module;
     struct module_count count;
-    struct count_options options = {.rules = (enum count_rules)option_index(cost_rules, report->given->rules),
-                                    .custom_calls = report->of_files->custom_calls};
-    if (!hlo_load_sized(&module, report->given->files.items[file], &report->of_files->dims, err))
+    struct count_options options = {.rules = work->options.rules,
+                                    .custom_calls = work->options.layer.custom_calls};
+    if (!hlo_load_sized(&module, work->given->files.items[file], &work->dims, err))
         return false;
     bool counted = module_count(&count, &module, &options, err);
     if (counted) {
-        cost_counts_write(&module, &count, report->json);
-        cost_counts_print(&module, &count, report->text);
+        cost_counts_write(&module, &count, &made->json);
+        cost_counts_print(&module, &count, &made->text);
         module_count_release(&count);
     }
     hlo_release(&module);
     return counted;
 }
 
-static bool explain_file(struct report *report, size_t file, struct error *err)
+static bool explain_file(const struct work *work, size_t file, struct api_report *made, struct error *err)
 {
-    const struct layer_file *of = &report->pricing->files[file];
+    const struct layer_file *of = &work->files[file];
     struct hlo_module forward = {0}, backward = {0};
     struct layer_cost layer = {0};
     struct cost_explain explain = {
         .path = of->path,
         .layer = &layer,
-        .options = &report->pricing->options.layer,
-        .devices = report->chosen->devices,
-        .device_count = report->chosen->device_count,
-        .wide = report->given->wide,
-        .profile = report->given->profile,
+        .options = &work->options.layer,
+        .devices = work->chosen->devices,
+        .device_count = work->chosen->device_count,
+        .wide = work->given->wide,
+        .profile = work->given->profile,
     };
-    bool done = hlo_load_sized(&forward, of->path, &report->of_files->dims, err) &&
-                (!of->backward || hlo_load_sized(&backward, of->backward, &report->of_files->dims, err)) &&
+    bool done = hlo_load_sized(&forward, of->path, &work->dims, err) &&
+                (!of->backward || hlo_load_sized(&backward, of->backward, &work->dims, err)) &&
                 layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
     if (done) {
-        cost_explain_write(&explain, report->json);
-        cost_explain_print(&explain, report->text);
+        cost_explain_write(&explain, &made->json);
+        cost_explain_print(&explain, &made->text);
     }
     layer_release(&layer);
     hlo_release(&backward);
@@ -210,76 +200,68 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
 }
 
 /* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
-static rh_handle *report_files(const struct rh_cost_request *given, const struct price_request *pricing,
-                               const struct cost_chosen *chosen, const struct file_options *of_files,
-                               const struct api_call *call, struct error *err)
+static rh_handle *report_files(const struct work *work, struct error *err)
 {
-    if (pricing && has_other_rules(given))
+    if (work->prices && work->options.rules != COUNT_REHEARSE)
         return error_null(err, ERROR_USAGE,
                           "--explain shows rehearse's own times and cannot be combined with --rules %s",
-                          given->rules);
+                          work->given->rules);
     struct api_report *made = api_report_new(err);
     if (!made)
         return NULL;
-    struct report report = {.given = given,
-                            .pricing = pricing,
-                            .chosen = chosen,
-                            .of_files = of_files,
-                            .text = &made->text,
-                            .json = &made->json};
-    bool list = given->files.count > 1, done = true;
+    bool list = work->given->files.count > 1, done = true;
     if (list)
-        json_open(report.json, NULL, '[');
-    if (!pricing)
-        cost_counts_print_header(report.text);
-    for (size_t i = 0; i < given->files.count && done; i++) {
-        if (pricing && i > 0)
-            text_add(report.text, "\n");
-        done = !api_stopped(call, err) &&
-               (pricing ? explain_file(&report, i, err) : count_file(&report, i, err));
+        json_open(&made->json, NULL, '[');
+    if (!work->prices)
+        cost_counts_print_header(&made->text);
+    for (size_t i = 0; i < work->given->files.count && done; i++) {
+        if (work->prices && i > 0)
+            text_add(&made->text, "\n");
+        done =
+            !api_stopped(work->call, err) && (work->prices ? explain_file : count_file)(work, i, made, err);
     }
     if (list)
-        json_close(report.json);
-    return api_made(&made->base, done && cost_dims_check(&of_files->dims, err), err);
+        json_close(&made->json);
+    return api_made(&made->base, done && cost_dims_check(&work->dims, err), err);
 }
 
 /* ---- profiles of files ---- */
 
-static rh_handle *profile_files(const struct rh_cost_request *given, const struct price_request *pricing,
-                                const struct cost_chosen *chosen, const struct api_call *call,
-                                struct error *err)
+static rh_handle *profile_files(const struct work *work, struct error *err)
 {
     struct profile profile;
-    struct parallel *pool = given->files.count > 1 ? parallel_new(call->how.threads, err) : NULL;
-    if (given->files.count > 1 && !pool)
+    int count = (int)work->given->files.count;
+    struct parallel *pool = count > 1 ? parallel_new(work->call->how.threads, err) : NULL;
+    if (count > 1 && !pool)
         return NULL;
     struct layer_doubts doubts;
-    bool done = layer_profile(&profile, &doubts, pricing->files, (int)given->files.count, chosen->devices,
-                              chosen->device_count, &pricing->options, pool, err);
+    const struct cost_device *const *devices = work->chosen->devices;
+    bool done = layer_profile(&profile, &doubts, work->files, count, devices, work->chosen->device_count,
+                              &work->options, pool, err);
     parallel_free(pool);
     if (!done)
         return NULL;
-    if (cost_dims_check(pricing->options.dims, err) &&
-        (has_other_rules(given) || cost_interval_note_files(&profile, chosen->devices, &doubts, err)))
+    if (cost_dims_check(&work->dims, err) &&
+        (work->options.rules != COUNT_REHEARSE || cost_interval_note_files(&profile, devices, &doubts, err)))
         return api_profile_of(&profile, err);
     profile_release(&profile);
     return NULL;
 }
 
-static rh_handle *price_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
-                              const struct file_options *of_files, const struct api_call *call,
-                              struct error *err)
+static rh_handle *of_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
+                           const struct api_call *call, struct error *err)
 {
-    struct price_request pricing = {0};
+    struct work work = {
+        .given = given, .call = call, .chosen = chosen, .prices = given->devices || given->explain};
     rh_handle *made = NULL;
-    if (given->files.count > PROFILE_MAX_LAYERS)
-        error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
-    else if (cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
-             begin_pricing(&pricing, given, &chosen->added, of_files, err))
-        made = given->explain ? report_files(given, &pricing, chosen, of_files, call, err)
-                              : profile_files(given, &pricing, chosen, call, err);
-    free(pricing.files);
-    free(pricing.parameters);
+    if (cost_dims_read(&work.dims, &given->dims, err) &&
+        (!given->custom_calls || custom_calls_load(&work.added, given->custom_calls, err)) &&
+        begin_pricing(&work, err))
+        made = work.prices && !given->explain ? profile_files(&work, err) : report_files(&work, err);
+    cost_dims_release(&work.dims);
+    custom_calls_release(&work.added);
+    free(work.files);
+    free(work.parameters);
     return made;
 }
 
@@ -314,7 +296,7 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
                     {"no-tf32", given->no_tf32},
                     {"no-neighbours", given->no_neighbours},
                     {"first-layer", given->first_layer},
-                    {"rules", has_other_rules(given)},
+                    {"rules", strcmp(given->rules, cost_rules[COUNT_REHEARSE]) != 0},
                     {"dim", given->dims.count > 0},
                     {"custom-calls", given->custom_calls != NULL}};
     const size_t priced = 8; /* the first of these need a device */
@@ -327,22 +309,6 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
             return error_set(err, ERROR_USAGE, "--%s needs --device (without it, files are only counted)",
                              of_files[i].name);
     return true;
-}
-
-static rh_handle *of_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
-                           const struct api_call *call, struct error *err)
-{
-    struct file_options files = {0};
-    rh_handle *made = NULL;
-    if (cost_dims_read(&files.dims, &given->dims, err) &&
-        (!given->custom_calls || custom_calls_load(&files.added, given->custom_calls, err))) {
-        files.custom_calls = given->custom_calls ? &files.added : NULL;
-        made = given->devices || given->explain ? price_files(given, chosen, &files, call, err)
-                                                : report_files(given, NULL, NULL, &files, call, err);
-    }
-    cost_dims_release(&files.dims);
-    custom_calls_release(&files.added);
-    return made;
 }
 
 static bool check(const struct rh_cost_request *given, struct error *err)
