@@ -469,35 +469,14 @@ static bool deliver(bool ok, struct order_found *found, struct pass_order *order
     return ok;
 }
 
-static struct best_options options_of(const struct schedule_shape *shape)
-{
-    return (struct best_options){.objective = shape->by_span ? SEARCH_SPAN : SEARCH_MAKESPAN};
-}
-
-bool maker_zb_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    struct order_found found;
-    const struct best_options options = options_of(shape);
-    return deliver(best_zero_bubble(shape, 1, shape->devices, &options, &found, err), &found, order);
-}
-
-bool maker_zb_2p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    struct order_found found;
-    const struct best_options options = options_of(shape);
-    return deliver(best_zero_bubble(shape, 1, 2 * shape->devices, &options, &found, err), &found, order);
-}
-
-bool maker_v_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    struct order_found found;
-    const struct best_options options = options_of(shape);
-    return deliver(best_zero_bubble(shape, 2, shape->devices, &options, &found, err), &found, order);
-}
-
-bool maker_best(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    struct order_found found;
-    const struct best_options options = options_of(shape);
-    return deliver(best_of_placements(shape, &options, &found, err), &found, order);
-}
+#define MAKER(name, chunks, in_flight)                                                                       \
+    bool maker_##name(const struct schedule_shape *shape, struct pass_order *order, struct error *err)       \
+    {                                                                                                        \
+        struct order_found found;                                                                            \
+        const struct best_options options = {.objective = shape->by_span ? SEARCH_SPAN : SEARCH_MAKESPAN};   \
+        return deliver(search_shape(shape, chunks, in_flight, &options, &found, err), &found, order);        \
+    }
+MAKER(zb_1p, 1, shape->devices)
+MAKER(zb_2p, 1, 2 * shape->devices)
+MAKER(v_1p, 2, shape->devices)
+MAKER(best, shape->chunks > 0 ? shape->chunks : 2, 0)

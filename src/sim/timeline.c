@@ -25,10 +25,10 @@ const char *const timeline_stream_names[STREAM_KINDS] = {
     [STREAM_HOST] = "host",
 };
 
-void timeline_add_sink(struct timeline_sinks *sinks, const struct timeline_sink *sink)
+void timeline_add_sink(struct timeline_sinks *sinks, struct timeline_sink sink)
 {
     if (sinks->count < TIMELINE_MAX_SINKS)
-        sinks->sinks[sinks->count++] = *sink;
+        sinks->sinks[sinks->count++] = sink;
 }
 
 static bool task_to_all(void *context, const struct timeline_task *task, struct error *err)

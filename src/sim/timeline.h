@@ -75,7 +75,7 @@ struct timeline_sinks {
     struct timeline_sink sinks[TIMELINE_MAX_SINKS];
     int count;
 };
-void timeline_add_sink(struct timeline_sinks *sinks, const struct timeline_sink *sink);
+void timeline_add_sink(struct timeline_sinks *sinks, struct timeline_sink sink);
 
 /* Returns a sink that gives everything to all of them; they must stay as long. */
 struct timeline_sink timeline_to_all(struct timeline_sinks *sinks);

@@ -199,14 +199,14 @@ static void every_sink_gets_every_task(void **state)
                                fails = {.context = &failing, .task = count_task};
     const struct timeline_task task = {.name = ""};
     const struct timeline_memory memory = {.device = 0};
-    timeline_add_sink(&sinks, &counts);
-    timeline_add_sink(&sinks, &nothing);
-    timeline_add_sink(&sinks, &counts);
+    timeline_add_sink(&sinks, counts);
+    timeline_add_sink(&sinks, nothing);
+    timeline_add_sink(&sinks, counts);
     const struct timeline_sink all = timeline_to_all(&sinks);
     assert_true(all.task(all.context, &task, &err) && all.memory(all.context, &memory, &err));
     assert_int_equal(seen, 2);
-    timeline_add_sink(&sinks, &fails);
-    timeline_add_sink(&sinks, &counts);
+    timeline_add_sink(&sinks, fails);
+    timeline_add_sink(&sinks, counts);
     assert_false(all.task(all.context, &task, &err));
     assert_int_equal(seen, 5);
 }

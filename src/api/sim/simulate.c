@@ -64,47 +64,40 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
         files->timeline = report_timeline_new(&options, err);
         if (files->timeline == NULL)
             return false;
-        const struct timeline_sink sink = report_timeline_sink(files->timeline);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, report_timeline_sink(files->timeline));
     }
     if (given->asked.figure != NULL) {
         files->gantt = gantt_new(&look->picture, err);
         if (files->gantt == NULL)
             return false;
-        const struct timeline_sink sink = gantt_sink(files->gantt);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, gantt_sink(files->gantt));
     }
     if (given->asked.tasks != NULL) {
         if (!file_output_open(&files->csv, given->asked.tasks, err))
             return false;
-        const struct timeline_sink sink = timeline_csv(files->csv.out);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, timeline_csv(files->csv.out));
     }
     if (given->asked.trace != NULL && text_ends_with(given->asked.trace, ".db")) {
         files->store = timeline_store_open(given->asked.trace, given->origin, err);
         if (files->store == NULL)
             return false;
-        const struct timeline_sink sink = timeline_store_sink(files->store);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, timeline_store_sink(files->store));
     } else if (given->asked.trace != NULL) {
         files->chrome = chrome_open(given->asked.trace, trace, err);
         if (files->chrome == NULL)
             return false;
-        const struct timeline_sink sink = chrome_sink(files->chrome);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, chrome_sink(files->chrome));
     }
     if (given->asked.keep_tasks) {
-        const struct timeline_sink sink = simulate_tasks_sink(&files->tasks, err);
+        timeline_add_sink(&files->sinks, simulate_tasks_sink(&files->tasks, err));
         if (files->tasks == NULL)
             return false;
-        timeline_add_sink(&files->sinks, &sink);
     }
     if (given->asked.chakra != NULL) {
         files->chakra = chakra_open(given->asked.chakra, err);
         if (files->chakra == NULL)
             return false;
-        const struct timeline_sink sink = chakra_sink(files->chakra);
-        timeline_add_sink(&files->sinks, &sink);
+        timeline_add_sink(&files->sinks, chakra_sink(files->chakra));
     }
     return true;
 }

@@ -114,41 +114,18 @@ static bool add_interleaved(struct pass_order *order, int ahead_per_device, int 
     return add_devices(&of, order, err);
 }
 
-bool maker_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_plain(order, 1, WHOLE, err);
-}
-
-bool maker_eager_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_plain(order, 2, WHOLE, err);
-}
-
-bool maker_zb_h1(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_plain(order, 1, 1, err);
-}
-
-bool maker_zb_h2(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_plain(order, 2, 2, err);
-}
-
-bool maker_interleaved(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_interleaved(order, 2, WHOLE, err);
-}
-
-bool maker_interleaved_zb(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
-{
-    (void)shape;
-    return add_interleaved(order, 1, 1, err);
-}
+#define MAKER(name, add, ahead_per_device, delay_per_device)                                                 \
+    bool maker_##name(const struct schedule_shape *shape, struct pass_order *order, struct error *err)       \
+    {                                                                                                        \
+        (void)shape;                                                                                         \
+        return add(order, ahead_per_device, delay_per_device, err);                                          \
+    }
+MAKER(1f1b, add_plain, 1, WHOLE)
+MAKER(eager_1f1b, add_plain, 2, WHOLE)
+MAKER(zb_h1, add_plain, 1, 1)
+MAKER(zb_h2, add_plain, 2, 2)
+MAKER(interleaved, add_interleaved, 2, WHOLE)
+MAKER(interleaved_zb, add_interleaved, 1, 1)
 
 bool maker_pipedream(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {
