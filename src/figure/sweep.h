@@ -9,10 +9,13 @@
 struct figure_line {
     const char *title;
     const double *values; /* one per point; NAN: a gap */
+    const double *x;      /* of points of its own, on a page; NULL: those of all */
+    int count;            /* of its own points */
 };
 
 struct figure_sweep {
     const char *title, *x_title, *y_title;
+    const char *x_unit, *y_unit; /* on a page: "s"; NULL: in the title */
     int point_count, line_count;
     const double *x; /* ascending, above 0 */
     const struct figure_line *lines;

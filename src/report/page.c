@@ -55,12 +55,12 @@ void report_page_end(struct text *page)
 
 /* ---- one answer ---- */
 
-static void write_axis(struct json *json, const char *key, const char *title, bool is_log)
+static void write_axis(struct json *json, const char *key, const char *title, const char *unit)
 {
     json_open_flat(json, key, '{');
     json_string(json, "title", title);
-    json_string(json, "unit", "");
-    json_bool(json, "log", is_log);
+    json_string(json, "unit", unit ? unit : "");
+    json_bool(json, "log", false);
 }
 
 static void write_values(struct json *json, const char *key, const double *values, int count)
@@ -77,16 +77,20 @@ void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep
     drawing->draw = "curve";
     drawing->caption = lines->title;
     json_open_flat(&json, NULL, '{');
-    write_axis(&json, "y", lines->y_title, false);
+    write_axis(&json, "y", lines->y_title, lines->y_unit);
     json_close(&json);
-    write_axis(&json, "x", lines->x_title, false);
-    write_values(&json, "values", lines->x, lines->point_count);
+    write_axis(&json, "x", lines->x_title, lines->x_unit);
+    if (lines->x)
+        write_values(&json, "values", lines->x, lines->point_count);
     json_close(&json);
     json_open_flat(&json, "lines", '[');
     for (int i = 0; i < lines->line_count; i++) {
+        const struct figure_line *line = &lines->lines[i];
         json_open_flat(&json, NULL, '{');
-        json_string(&json, "name", lines->lines[i].title);
-        write_values(&json, "y", lines->lines[i].values, lines->point_count);
+        json_string(&json, "name", line->title);
+        if (line->x)
+            write_values(&json, "x", line->x, line->count);
+        write_values(&json, "y", line->values, line->x ? line->count : lines->point_count);
         json_close(&json);
     }
     json_close(&json);

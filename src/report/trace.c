@@ -1,7 +1,8 @@
 /* The content of a trace by class, file, process and disk; its phases; its recording. */
-#include "core/json.h"
+#include "figure/sweep.h"
 #include "figure/trace/series.h"
 #include "figure/trace/window.h"
+#include "report/page.h"
 #include "report/parts.h"
 #include "report/timeline.h"
 #include "trace/store/store.h"
@@ -342,59 +343,41 @@ static const struct picture {
     {"Disks", "B/s", 0x1p20, true, {{"disk.rMB/s", NULL, "read"}, {"disk.wMB/s", NULL, "written"}}},
 };
 
-static void write_curve(struct json *json, const struct trace_curve *curve, double from, double scale,
-                        const char *name)
-{
-    if (curve->count == 0)
-        return;
-    json_open_flat(json, NULL, '{');
-    json_string(json, "name", name);
-    json_open_flat(json, "x", '[');
-    for (int i = 0; i < curve->count; i++)
-        json_number(json, NULL, (double)(float)(from + curve->seconds[i])); /* for the eye: seven digits */
-    json_close(json);
-    json_open_flat(json, "y", '[');
-    for (int i = 0; i < curve->count; i++)
-        json_number(json, NULL, (double)(float)(curve->values[i] * scale));
-    json_close(json);
-    json_close(json);
-}
-
 /* Adds a picture, if the trace has one of its series. */
 static bool add_curves(struct trace_reader *reader, const struct picture *picture,
                        const struct trace_window *window, struct report_part *part, struct error *err)
 {
     const struct trace_columns columns = trace_columns_of(window->from_ns, window->to_ns, POINTS);
-    struct text out = {0};
-    struct json json = {.out = &out};
-    bool ok = true, any = false;
-    json_open_flat(&json, NULL, '{');
-    json_open_flat(&json, "x", '{');
-    json_string(&json, "title", "time");
-    json_string(&json, "unit", "s");
-    json_close(&json);
-    json_open_flat(&json, "y", '{');
-    json_string(&json, "title", picture->title);
-    json_string(&json, "unit", picture->unit);
-    json_close(&json);
-    json_open_flat(&json, "lines", '[');
+    struct trace_curve curves[MAX_CURVES] = {{.count = 0}};
+    struct figure_line lines[MAX_CURVES];
+    struct figure_sweep sweep = {.title = picture->title,
+                                 .x_title = "time",
+                                 .x_unit = "s",
+                                 .y_title = picture->title,
+                                 .y_unit = picture->unit,
+                                 .lines = lines};
+    bool ok = true;
     for (int i = 0; i < MAX_CURVES && picture->curves[i].kind && ok; i++) {
-        struct trace_curve curve = {.count = 0};
+        struct trace_curve *curve = &curves[i];
         ok = trace_curve_read(reader, &columns, picture->curves[i].kind, picture->curves[i].source,
-                              picture->sum, &curve, err);
-        any |= curve.count > 0;
-        write_curve(&json, &curve, trace_window_seconds(window, window->from_ns), picture->scale,
-                    picture->curves[i].name);
-        trace_curve_release(&curve);
+                              picture->sum, curve, err);
+        for (int at = 0; at < curve->count; at++) {
+            curve->seconds[at] += trace_window_seconds(window, window->from_ns);
+            curve->values[at] *= picture->scale;
+        }
+        if (curve->count > 0)
+            lines[sweep.line_count++] =
+                (struct figure_line){picture->curves[i].name, curve->values, curve->seconds, curve->count};
     }
-    json_close(&json);
-    json_close(&json);
-    if (ok && any) {
-        report_figure(part, "curve", &out, picture->title);
-        html_element(&part->out, "p", "soft", "Drawn where scripts run.");
-        report_figure_end(part);
+    if (ok && sweep.line_count > 0) {
+        struct report_drawing drawing = {.draw = NULL};
+        report_draw_lines(&drawing, &sweep);
+        html_element(&drawing.table, "p", "soft", "Drawn where scripts run.");
+        report_add_drawing(part, &drawing);
+        report_drawing_release(&drawing);
     }
-    text_release(&out);
+    for (int i = 0; i < MAX_CURVES; i++)
+        trace_curve_release(&curves[i]);
     return ok;
 }
 

@@ -90,8 +90,8 @@ static bool elastic_report_draw(const struct elastic_report *report, struct repo
     }
     ok = ok && ask_rates(report, fastest, err) && (nodes > MAX_LOCAL || play_losses(report, local, err));
     const struct figure_line lines[] = {
-        {"the fastest set of instances", fastest},
-        {"losses one after the other: replace, reinstantiate, borrow, merge", local},
+        {.title = "the fastest set of instances", .values = fastest},
+        {.title = "losses one after the other: replace, reinstantiate, borrow, merge", .values = local},
     };
     const struct figure_sweep sweep = {.title = "Throughput with the nodes that are left",
                                        .x_title = "live nodes",
