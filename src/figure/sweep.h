@@ -15,11 +15,11 @@ struct figure_line {
 
 struct figure_sweep {
     const char *title, *x_title, *y_title;
-    const char *x_unit, *y_unit; /* on a page: "s"; NULL: in the title */
     int point_count, line_count;
     const double *x; /* ascending, above 0 */
     const struct figure_line *lines;
     bool scaling; /* an even axis from 0 and the line y = x; otherwise x doubles from mark to mark */
+    const char *x_unit, *y_unit; /* on a page: "s"; NULL: in the title */
 };
 
 /* The ending of `path` (.svg, .png, .pdf) sets the format. ERROR_INFEASIBLE: no line has a value. */

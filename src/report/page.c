@@ -1,7 +1,5 @@
 /* The frame of every page, and pages of one answer. */
 #include "report/page.h"
-#include "core/json.h"
-#include "figure/sweep.h"
 #include "report/parts.h"
 
 #include <ctype.h>
@@ -54,48 +52,6 @@ void report_page_end(struct text *page)
 }
 
 /* ---- one answer ---- */
-
-static void write_axis(struct json *json, const char *key, const char *title, const char *unit)
-{
-    json_open_flat(json, key, '{');
-    json_string(json, "title", title);
-    json_string(json, "unit", unit ? unit : "");
-    json_bool(json, "log", false);
-}
-
-static void write_values(struct json *json, const char *key, const double *values, int count)
-{
-    json_open_flat(json, key, '[');
-    for (int i = 0; i < count; i++)
-        json_number(json, NULL, (double)(float)values[i]); /* for the eye: seven digits */
-    json_close(json);
-}
-
-void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep *lines)
-{
-    struct json json = {.out = &drawing->json};
-    drawing->draw = "curve";
-    drawing->caption = lines->title;
-    json_open_flat(&json, NULL, '{');
-    write_axis(&json, "y", lines->y_title, lines->y_unit);
-    json_close(&json);
-    write_axis(&json, "x", lines->x_title, lines->x_unit);
-    if (lines->x)
-        write_values(&json, "values", lines->x, lines->point_count);
-    json_close(&json);
-    json_open_flat(&json, "lines", '[');
-    for (int i = 0; i < lines->line_count; i++) {
-        const struct figure_line *line = &lines->lines[i];
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "name", line->title);
-        if (line->x)
-            write_values(&json, "x", line->x, line->count);
-        write_values(&json, "y", line->values, line->x ? line->count : lines->point_count);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
-}
 
 static void write_answer(struct report_part *part, const char *kind, const struct report_answer *answer,
                          struct text *page)

@@ -21,10 +21,6 @@ void report_page_end(struct text *page);
 
 struct report_drawing;
 
-/* Makes a drawing of lines; `caption` is the lines' title. */
-struct figure_sweep;
-void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep *lines);
-
 /* The answer of a command, for a page of its own. */
 struct report_answer {
     const char *line;        /* that asks it; NULL: not known */

@@ -74,6 +74,10 @@ static inline void report_drawing_release(struct report_drawing *drawing)
 
 void report_add_drawing(struct report_part *part, const struct report_drawing *drawing);
 
+/* Makes a drawing of lines; `caption` is the lines' title. */
+struct figure_sweep;
+void report_draw_lines(struct report_drawing *drawing, const struct figure_sweep *lines);
+
 /* Writes a section. Its output is discarded if it fails. */
 typedef bool report_writer(struct report_part *part, struct error *err);
 

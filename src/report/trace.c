@@ -2,7 +2,6 @@
 #include "figure/sweep.h"
 #include "figure/trace/series.h"
 #include "figure/trace/window.h"
-#include "report/page.h"
 #include "report/parts.h"
 #include "report/timeline.h"
 #include "trace/store/store.h"

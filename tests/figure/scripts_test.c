@@ -91,7 +91,7 @@ static void sweeps_are_lines(void **state)
     const double x[] = {1, 2, 4}, first[] = {1, 1.9, NAN}, second[] = {0.5, 1, 1.75};
     const struct figure_line lines[] = {{.title = "first", .values = first},
                                         {.title = "second", .values = second}};
-    struct figure_sweep sweep = {"a title", "an x", "a y", 3, 2, x, lines, false};
+    struct figure_sweep sweep = {"a title", "an x", "a y", 3, 2, x, lines, false, NULL, NULL};
     struct error err;
     expect_drawn(figure_sweep(picture(), &sweep, &err), &err, "sweep");
     sweep.scaling = true;

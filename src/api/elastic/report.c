@@ -1,7 +1,7 @@
 #include "api/elastic/report.h"
 #include "elastic/series.h"
 #include "figure/sweep.h"
-#include "report/page.h"
+#include "report/parts.h"
 
 #include "core/statistics.h"
 #include "core/unit.h"
