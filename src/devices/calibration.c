@@ -35,48 +35,19 @@ const struct field *calibration_parameters(int *count)
     return parameters;
 }
 
-/* Generations without runs of their own, and the generation whose share of the peaks each is assumed to reach. */
-static const char *const nearest[][2] = {
-    {"pascal", "volta"},    {"turing", "volta"}, {"ada", "ampere"},
-    {"cdna1", "volta"},     {"cdna2", "ampere"}, {"cdna3", "hopper"},
-    {"cdna4", "blackwell"}, {"tpu", "hopper"},   {"trainium", "hopper"},
-};
-#define NEAREST_COUNT (sizeof nearest / sizeof *nearest)
-
-const char *calibration_nearest(const char *generation)
-{
-    for (size_t i = 0; i < NEAREST_COUNT; i++)
-        if (strcmp(nearest[i][0], generation) == 0)
-            return nearest[i][1];
-    return NULL;
-}
-
-/* Lists the generations above and those of the built-in devices. */
-static size_t known_generations(const struct table *devices, const char *names[], size_t max)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < NEAREST_COUNT; i++)
-        names[count++] = nearest[i][0];
-    for (int d = 0; d < devices->count && count < max; d++) {
-        bool is_new = true;
-        for (size_t i = 0; i < count && is_new; i++)
-            is_new = strcmp(names[i], devices->devices[d].generation) != 0;
-        if (is_new)
-            names[count++] = devices->devices[d].generation;
-    }
-    return count;
-}
-
+/* The generations are those of the built-in devices. */
 static bool check_name(struct table_reader *r, const struct doc_node *node, const char *name)
 {
-    const char *names[MAX_GENERATIONS];
-    size_t count = known_generations(r->known, names, MAX_GENERATIONS);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
+    const char *names[TABLE_MAX_ENTRIES];
+    for (int d = 0; d < r->known->count; d++) {
+        names[d] = r->known->devices[d].generation;
+        if (strcmp(names[d], name) == 0)
             return true;
+    }
     struct text_hint hint;
+    const char *nearest = text_nearest(name, names, (size_t)r->known->count);
     return doc_error(r->doc, node, r->err, "unknown generation '%s'%s", name,
-                     text_suggest(&hint, text_nearest(name, names, count), ", no device has it"));
+                     text_suggest(&hint, nearest, ", no device has it"));
 }
 
 static bool same_name(const char *a, const char *b)
@@ -96,7 +67,7 @@ static bool read_entry(struct table_reader *r, const struct doc_node *map, void 
     struct calibration *calibration = entry;
     struct own_run *own = &calibration->own;
     const struct doc_node *run = doc_find(map, "run");
-    if (!doc_find(map, "gradients")) /* files have had one number for both */
+    if (!doc_find(map, "gradients") && !calibration->like) /* files have had one number for both */
         calibration->gradients = calibration->inside;
     if (!run)
         return true;
@@ -114,7 +85,7 @@ const struct table_kind calibration_kind = {
     .format = "rehearse-calibration/1",
     .noun = "generation",
     .list = "generations",
-    .parts = TABLE_FITTED,
+    .parts = TABLE_FITTED | TABLE_LIKE,
     .max_entries = MAX_GENERATIONS,
     .size = sizeof(struct calibration),
     .same = same_name,

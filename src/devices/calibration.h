@@ -77,9 +77,6 @@ extern const struct table_kind calibration_kind;
 /* The default values. */
 extern const struct calibration calibration_default;
 
-/* Returns the generation whose calibration replaces that of one without measured runs; NULL: none. */
-const char *calibration_nearest(const char *generation);
-
 /* Appends an entry of a calibration file. One with a run of the user's own has no parameters: it keeps the known
  * ones. */
 void calibration_write(const struct calibration *calibration, struct text *out);

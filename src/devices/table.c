@@ -123,12 +123,13 @@ static bool read_like(struct table_reader *r, const struct doc_node *node, struc
     if (!doc_string(r->doc, node, &name, r->err))
         return false;
     const void *other = table_find(r->table, name);
+    const struct table *known = r->known && r->known->kind == kind ? r->known : NULL;
     if (!other)
-        other = table_find(r->known, name);
+        other = table_find(known, name);
     if (!other) {
         struct text_hint hint;
         return doc_error(r->doc, node, r->err, "unknown %s '%s'%s", kind->noun, name,
-                         text_suggest(&hint, table_nearest(r->table, r->known, name), ""));
+                         text_suggest(&hint, table_nearest(r->table, known, name), ""));
     }
     const struct table_entry *named = other;
     const char *fitted = named->fitted || !named->like ? named->name : named->like;

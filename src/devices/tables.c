@@ -63,9 +63,6 @@ static const void *find(const struct tables *tables, enum table_of which, const 
 static const struct calibration *calibration_of(const struct tables *tables, const char *generation)
 {
     const struct calibration *found = find(tables, TABLE_CALIBRATIONS, generation);
-    const char *nearest = found ? NULL : calibration_nearest(generation);
-    if (nearest)
-        found = find(NULL, TABLE_CALIBRATIONS, nearest);
     return found ? found : &calibration_default;
 }
 

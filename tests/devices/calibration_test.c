@@ -90,11 +90,11 @@ static void what_is_wrong_is_said_with_its_place(void **state)
             PATH ":2:23: generations[0].gem: unknown key, did you mean 'gemm'?");
 }
 
-/* Those without runs of their own, and those without a device of their own. */
+/* Those without runs of their own, too. */
 static void every_generation_can_be_given(void **state)
 {
-    static const char *const names[] = {"pascal", "volta", "turing", "ampere", "ada",      "hopper",
-                                        "cdna1",  "cdna2", "cdna3",  "cdna4",  "blackwell"};
+    static const char *const names[] = {"pascal", "volta", "turing",    "ampere", "ada", "hopper",
+                                        "cdna2",  "cdna3", "blackwell", "gaudi",  "xe2"};
     struct text text = {0};
     struct table table;
     struct error err;
@@ -109,6 +109,31 @@ static void every_generation_can_be_given(void **state)
     text_release(&text);
 }
 
+/* A generation without runs has the numbers of the one that it is like, but none of its errors; a device is none. */
+static void a_generation_may_be_like_another(void **state)
+{
+    const struct table *known = tables_known(TABLE_CALIBRATIONS);
+    const struct calibration *ampere = table_find(known, "ampere"), *ada = table_find(known, "ada");
+    struct table table;
+    struct error err;
+    (void)state;
+    assert_true(ada->stream == ampere->stream && ada->gradients == ampere->gradients &&
+                ampere->stream != calibration_default.stream);
+    assert_null(ada->fitted);
+    assert_string_equal(ada->like, "ampere");
+    for (int i = 0; i < tables_known(TABLE_DEVICES)->count; i++)
+        assert_non_null(table_find(known, tables_known(TABLE_DEVICES)->devices[i].generation));
+    assert_true(load(&table,
+                     "generations:\n- {name: hopper, inside: 0.5, gradients: 0.75}\n"
+                     "- {name: gaudi, like: hopper, send: 0.1}\n",
+                     &err));
+    assert_true(table.generations[1].inside == 0.5 && table.generations[1].gradients == 0.75);
+    assert_true(table.generations[1].send == 0.1);
+    table_release(&table);
+    refused("generations:\n- {name: gaudi, like: a100-80gb}\n",
+            PATH ":2:23: generations[0].like: unknown generation 'a100-80gb'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +141,7 @@ int main(void)
         cmocka_unit_test(gradients_are_as_all_else_inside_unless_said),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(every_generation_can_be_given),
+        cmocka_unit_test(a_generation_may_be_like_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

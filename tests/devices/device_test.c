@@ -2,6 +2,7 @@
 #include "devices/device.h"
 #include "devices/tables.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,6 +97,28 @@ static void names_of_drivers_are_known(void **state)
         {"AMD Instinct MI300X 192GB HBM3", "mi300x"},
         {"AMD Instinct MI300X VF", "mi300x"},
         {"AMD Instinct MI325X OAM", "mi325x"},
+        {"AMD Instinct MI308X", "mi308x"},
+        {"NVIDIA H100 NVL", "h100-nvl"},
+        {"NVIDIA A30", "a30"},
+        {"NVIDIA L20", "l20"},
+        {"NVIDIA GB10", "gb10"},
+        {"NVIDIA GeForce RTX 5090", "rtx-5090"},
+        {"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"},
+        {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"},
+        {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000-workstation"},
+        {"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "rtx-pro-6000-max-q"},
+        /* jax.devices()[0].device_kind */
+        {"TPU v4", "tpu-v4"},
+        {"TPU v5", "tpu-v5p"},
+        {"TPU v5 lite", "tpu-v5e"},
+        {"TPU v6 lite", "tpu-v6e"},
+        {"TPU7x", "tpu7x"},
+        /* torch_npu.npu.get_device_name, hl-smi, torch.hpu.get_device_name, torch.xpu.get_device_name */
+        {"Ascend910B2", "ascend-910b"},
+        {"Ascend910_9382", "ascend-910c"},
+        {"HL-325L", "gaudi3"},
+        {"GAUDI2", "gaudi2"},
+        {"Intel(R) Arc(TM) Pro B60 Graphics", "arc-pro-b60"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -108,8 +131,11 @@ static void other_products_are_unknown(void **state)
     static const char *const strangers[] = {
         "H100 GARBAGE",
         "A100 banana 3",
-        "NVIDIA H100 NVL",
         "h100-94gb",
+        "RTX PRO 6000 banana",
+        "RTX 5090 D",
+        "gaudi",
+        "TPU v5 heavy",
         "A100-SXM4-64GB",
         "NVIDIA",
         "80GB",
@@ -118,7 +144,7 @@ static void other_products_are_unknown(void **state)
         "gtx-1080",
         "a6000ti",
         "RTX 3090 Ti",
-        "MI308X",
+        "MI308",
         "h100 80gb 40gb",
         "NVIDIA GH200 144G HBM3e",
         "NVIDIA A100-SXM4-80GB MIG 1g.10gb",
@@ -155,7 +181,7 @@ static void suggests_the_same_product_only(void **state)
         {"rtx-3080", NULL},
         {"a6000ti", NULL},
         {"gtx-1080", NULL},
-        {"h100-nvl", NULL},
+        {"h100-nvl-80gb", NULL},
         {"v100-sxm-64gb", NULL},
         {"l41s", NULL},
         {"mi300", NULL},
@@ -188,9 +214,9 @@ static void a_users_device_is_found_by_its_words(void **state)
     tables_release(&tables);
 }
 
-static bool is_gpu(const struct cost_device *device)
+static bool within(double value, double expected, double error)
 {
-    return strcmp(device->generation, "tpu") != 0 && strcmp(device->generation, "trainium") != 0;
+    return value > expected * (1.0 - error) && value < expected * (1.0 + error);
 }
 
 /* Every number names its source, and none is a slip of a power of ten. */
@@ -201,31 +227,108 @@ static void the_table_is_plausible(void **state)
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
         const double *peak = device->peak;
+        double widest = fmax(peak[COST_BF16], peak[COST_FP16]);
         assert_non_null(device->source);
         assert_non_null(device->link);
         assert_true(device->bandwidth >= 190e9 && device->bandwidth <= 10e12);
         assert_true(device->memory >= INT64_C(8) << 30);
         assert_true(device->l2 >= INT64_C(2) << 20);
         assert_true(peak[COST_FP32] > 0);
-        assert_true(peak[COST_FP16] >= peak[COST_TF32]);
         assert_true(peak[COST_TF32] == 0 || peak[COST_TF32] >= peak[COST_FP32]);
-        assert_true(peak[COST_BF16] == 0 || peak[COST_BF16] == peak[COST_FP16] || !is_gpu(device));
-        assert_true(peak[COST_FP8] == 0 || peak[COST_FP8] == 2 * peak[COST_BF16] ||
-                    (peak[COST_FP8] > 1.9 * peak[COST_BF16] && peak[COST_FP8] < 2.1 * peak[COST_BF16]));
+        assert_true(peak[COST_BF16] == 0 || peak[COST_FP16] == 0 || peak[COST_BF16] == peak[COST_FP16]);
+        assert_true(widest == 0 || (widest / device->bandwidth > 24 && widest / device->bandwidth < 600));
+        double seconds = (double)device->memory / device->bandwidth;
+        assert_true(seconds > 0.015 && seconds < 0.55);
+        assert_true(device->power == 0 || (device->power >= 70 && device->power <= 1400));
     }
 }
 
-/* 2 x units x lanes x clock; matrix units of AMD do twice that. */
+/* What an architecture does in one type of what it does in another, dense; 0: it has not both. Sheets that mix dense and
+ * sparse numbers break these. */
+struct ratios {
+    const char *name; /* of a generation, or of one of its devices that differs */
+    double tf32_bf16, fp8_bf16, int8_bf16, fp4_fp8;
+};
+static const struct ratios architectures[] = {
+    /* GeForce halves 16-bit products that add up in fp32, and not those of integers and fp4 */
+    {"rtx-3090", 0.5, 0, 4, 0},
+    {"rtx-4090", 0.5, 2, 4, 0},
+    {"rtx-5090", 0.5, 2, 4, 4},
+    {"ampere", 0.5, 0, 2, 0},
+    {"ada", 0.5, 2, 2, 0},
+    {"hopper", 0.5, 2, 2, 0},
+    /* Blackwell Ultra has units of integers no more, and half as many again of fp4 */
+    {"b300", 0.5, 2, 1.0 / 15, 3},
+    {"gb300", 0.5, 2, 1.0 / 15, 3},
+    {"blackwell", 0.5, 2, 2, 2},
+    {"blackwell-rtx", 0.5, 2, 2, 2},
+    {"cdna2", 0, 0, 1, 0},
+    {"cdna3", 0.5, 2, 2, 0},
+    {"cdna4", 0, 2, 2, 2},
+    {"tpu-v4", 0, 0, 1, 0},
+    {"tpu", 0, 2, 2, 0},
+    {"neuroncore-v2", 1, 0, 0, 0},
+    {"trainium3", 1, 3.75, 0, 1},
+    {"neuroncore-v4", 1, 3.75, 0, 1},
+    {"trainium", 1, 1.95, 0, 0},
+    {"gaudi3", 0, 1, 0, 0},
+    {"gaudi", 0, 2, 0, 0},
+    {"ascend", 0, 0, 2, 0},
+    {"xe2", 0, 0, 2, 0},
+};
+
+static void assert_ratio(const struct cost_device *device, enum cost_type type, enum cost_type to,
+                         double ratio)
+{
+    double a = device->peak[type], b = device->peak[to];
+    if (a > 0 && b > 0 && !within(a, ratio * b, 0.03))
+        fail_msg("%s: %s is %g times %s, not %g times", device->name, cost_type_name(type), a / b,
+                 cost_type_name(to), ratio);
+}
+
+static void peaks_are_dense_in_all_types(void **state)
+{
+    const struct table *table = tables_known(TABLE_DEVICES);
+    const size_t count = sizeof architectures / sizeof *architectures;
+    (void)state;
+    for (int i = 0; i < table->count; i++) {
+        const struct cost_device *device = &table->devices[i];
+        size_t a = 0;
+        while (a < count && strcmp(architectures[a].name, device->name) != 0 &&
+               strcmp(architectures[a].name, device->generation) != 0)
+            a++;
+        if (device->peak[COST_BF16] == 0) /* Volta and before */
+            continue;
+        assert_true(a < count);
+        assert_ratio(device, COST_TF32, COST_BF16, architectures[a].tf32_bf16);
+        assert_ratio(device, COST_FP8, COST_BF16, architectures[a].fp8_bf16);
+        assert_ratio(device, COST_INT8, COST_BF16, architectures[a].int8_bf16);
+        assert_ratio(device, COST_FP4, COST_FP8, architectures[a].fp4_fp8);
+    }
+}
+
+/* 2 x units x lanes x clock, where fp32 runs on lanes; matrix units of AMD do twice that. */
 static void fp32_follows_from_lanes_and_clock(void **state)
 {
+    static const char *const on_matrix_units[] = {"tpu", "trainium", "ascend"};
+    static const struct {
+        const char *name;
+        double ratio; /* of the datasheet's number, which names fewer units or lower clocks */
+    } others[] = {{"h20", 1.113}, {"b300", 0.944}};
     const struct table *table = tables_known(TABLE_DEVICES);
     (void)state;
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
         double ratio = device->peak[COST_FP32] / (2.0 * device->units * device->lanes * device->clock);
-        bool matrix = strcmp(device->generation, "cdna2") == 0;
-        if (is_gpu(device)) /* H20's datasheet says more than 78 units of 1.98 GHz do */
-            assert_true(ratio > (matrix ? 1.9 : 0.93) && ratio < (matrix ? 2.1 : 1.12));
+        double expected = strcmp(device->generation, "cdna2") == 0 ? 2.0 : 1.0;
+        for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+            if (strcmp(others[o].name, device->name) == 0)
+                expected = others[o].ratio;
+        for (size_t m = 0; m < sizeof on_matrix_units / sizeof *on_matrix_units; m++)
+            if (strcmp(on_matrix_units[m], device->generation) == 0)
+                expected = ratio;
+        if (!within(ratio, expected, 0.03))
+            fail_msg("%s: fp32 is %g of its lanes' rate", device->name, ratio);
     }
 }
 
@@ -238,7 +341,9 @@ static void devices_with_other_links_are_their_own(void **state)
     } devices[] = {
         {"h800", "h100-sxm", "nvlink4-h800", 8},  {"h20", "h100-sxm", "nvlink4", 8},
         {"a800", "a100-80gb", "nvlink3-a800", 8}, {"gb200", NULL, "nvlink5-gb200", 72},
-        {"gb300", "b200", "nvlink5-gb300", 72},   {"tpu-v5p", "b200", "ici-v5p", 64},
+        {"gb300", "b200", "nvlink5-gb300", 72},   {"tpu-v5p", NULL, "ici-v5p", 64},
+        {"h200", NULL, "nvlink4-h200", 8},        {"b300", "b200", "nvlink5-b300", 8},
+        {"gaudi3", "tpu-v5p", "gaudi3-roce", 8},  {"ascend-910c", "tpu-v5p", "ub-910c", 384},
         {"trainium2", "b200", "neuronlink3", 16},
     };
     const struct tables tables = {0};
@@ -429,6 +534,7 @@ int main(void)
         cmocka_unit_test(suggests_the_same_product_only),
         cmocka_unit_test(a_users_device_is_found_by_its_words),
         cmocka_unit_test(the_table_is_plausible),
+        cmocka_unit_test(peaks_are_dense_in_all_types),
         cmocka_unit_test(fp32_follows_from_lanes_and_clock),
         cmocka_unit_test(devices_with_other_links_are_their_own),
         cmocka_unit_test(types_have_names_and_sizes),

@@ -121,7 +121,7 @@ static void what_is_not_modelled_has_no_plan(void **state)
 {
     (void)state;
     struct compared c;
-    compare(&c, "a,TPUv4,8,Megatron-Core,llama-3-8b,8192,bf16,1,1,1,1,1,1,8,none,1,printed\n" SLOW, NULL);
+    compare(&c, "a,TPUv3,8,Megatron-Core,llama-3-8b,8192,bf16,1,1,1,1,1,1,8,none,1,printed\n" SLOW, NULL);
     assert_non_null(c.validation.runs[0].reason);
     assert_false(c.betters[0].found);
     assert_true(c.betters[0].gain == 0.0);

@@ -61,14 +61,14 @@ static void says_why_not(void **state)
 {
     (void)state;
     struct validation v =
-        load(COLUMNS "a,TPUv4,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
+        load(COLUMNS "a,TPUv3,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
                      "b,H100,8,NeMo,mystery,,,,,,bf16,1,1,,1,8,,1,,printed\n"
                      "c,H100,8,HF + Full Offload,llama-3-8b,,,,,,bf16,1,1,,1,8,,1,,printed\n"
                      "d,H100,8,NeMo,llama-3-8b,,,,,,,1,1,,1,8,,1,,printed\n"
                      "e,H100,8,NeMo,llama-3-8b,,,,,,bf16,3,1,,1,8,,1,,printed\n"
                      "f,H100,8,NeMo,llama-3-8b,,,,,,bf16,1,1,,,8,,1,,printed\n");
     static const char *const reasons[] = {
-        "device 'TPUv4' is not in the table",
+        "device 'TPUv3' is not in the table",
         "no layers, hidden or heads are given, and model 'mystery' is not known",
         "offloads to the CPU: 'HF + Full Offload'",
         "unknown precision ''",

@@ -82,7 +82,7 @@ static void a_report_stands_without_its_picture(void **state)
     (void)state;
     struct rh_validate_request request = RH_INIT(request);
     request.table =
-        caller_write("none.csv", "gpu,gpus,model,tp,pp,mbs,gbs\nTPUv4,64,llama-3-70b,8,4,1,128\n");
+        caller_write("none.csv", "gpu,gpus,model,tp,pp,mbs,gbs\nTPUv3,64,llama-3-70b,8,4,1,128\n");
     request.figure = "/tmp/rehearse-never.svg";
     rh_report *report = validated(&request);
     assert_true(rh_number(report, "undrawn_code") == RH_INFEASIBLE);

@@ -88,24 +88,6 @@ double job_expert_shard_ranks(const struct job *job)
     return fmax((double)job_expert_copies(job) * job_shard_ranks(job) / job_copies(job), 1.0);
 }
 
-/* Bytes/s between a device and its host's memory, each way: about 80 % of PCIe's 16 lanes (PCI-SIG: 3.0 15.75 GB/s, 4.0
- * 31.5, 5.0 63), and NVLink-C2C's 450 GB/s (NVIDIA's GH200 datasheet), where two devices share a processor half. */
-static double host_rate(const struct cost_device *device)
-{
-    static const struct {
-        const char *start;
-        double rate;
-    } rates[] = {
-        {"gh200", 0.8 * 450e9}, {"gb200", 0.8 * 225e9}, {"gb300", 0.8 * 225e9}, {"volta", 12.5e9},
-        {"turing", 12.5e9},     {"ampere", 25e9},       {"ada", 25e9},          {"cdna2", 25e9},
-    };
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-        if (strncmp(device->name, rates[i].start, strlen(rates[i].start)) == 0 ||
-            strcmp(device->generation, rates[i].start) == 0)
-            return rates[i].rate;
-    return 50e9;
-}
-
 #define NVME_RATE 3e9 /* bytes/s of a device's share of a node's drives */
 
 double job_offload_seconds(const struct job *job, double parameters)
@@ -114,7 +96,7 @@ double job_offload_seconds(const struct job *job, double parameters)
     if (technique->offload == 0)
         return 0.0;
     struct job_formats formats = job_formats_of(job);
-    double held = parameters * technique->offload / 100.0, rate = host_rate(job->device);
+    double held = parameters * technique->offload / 100.0, rate = job->device->host_bandwidth;
     /* gradients go down and parameters come back, each way by itself, while the processor's step works on others; the
      * host's memory gives a device about as many bytes/s as its link */
     double moved = held * fmax(formats.wire, formats.parameter) / rate;
@@ -131,5 +113,5 @@ double job_offload_share(const struct job *job, double blocks)
 
 double job_offload_shown(const struct job *job, double kept, double seconds)
 {
-    return fmax(kept / host_rate(job->device) - seconds, 0.0);
+    return fmax(kept / job->device->host_bandwidth - seconds, 0.0);
 }

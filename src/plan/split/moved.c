@@ -2,6 +2,7 @@
 #include "plan/split/job.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum dispatcher job_dispatcher(const struct job *job)
@@ -144,11 +145,9 @@ struct job_moved job_moved_of(const struct job *job, const struct layer_work *wo
 /* NVIDIA's devices from Ampere on (github.com/deepseek-ai/DeepEP). */
 static bool runs_deepep(const struct job *job)
 {
-    static const char *const generations[] = {"ampere", "ada", "hopper", "blackwell"};
-    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
-        if (strcmp(job->device->generation, generations[i]) == 0)
-            return software_supports(job->software, TECHNIQUE_DISPATCH);
-    return false;
+    const char *capability = job->device->capability;
+    return capability && text_starts_with(capability, "sm_") && atoi(capability + 3) >= 80 &&
+           software_supports(job->software, TECHNIQUE_DISPATCH);
 }
 
 static void choose_dispatcher(struct job *job, const struct layer_work *work)

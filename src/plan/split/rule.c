@@ -182,15 +182,14 @@ static void say_techniques(const struct job *job, struct text *out)
         }
 }
 
-/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's
- * architecture papers); an 8-bit recipe needs products in 8 bits. */
+/* Scales of small groups of numbers are in matrix units that have products in 4 bits, NVIDIA's own groups in Blackwell's
+ * (NVIDIA's and AMD's architecture papers); an 8-bit recipe needs products in 8 bits. */
 static bool device_has_recipe(const struct cost_device *device, int recipe)
 {
-    bool grouped = strcmp(device->generation, "blackwell") == 0 || strcmp(device->generation, "cdna4") == 0;
     if (recipe == RECIPE_NVFP4)
-        return strcmp(device->generation, "blackwell") == 0;
+        return text_starts_with(device->generation, "blackwell");
     if (recipe == RECIPE_MXFP8)
-        return grouped;
+        return device->peak[COST_FP4] > 0.0;
     return recipe == RECIPE_USUAL || device->peak[COST_FP8] > 0.0;
 }
 
