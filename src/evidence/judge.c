@@ -30,49 +30,34 @@ struct residual residual_of(const struct run *run)
     return row;
 }
 
-struct left_out {
-    enum run_part part;
-    const struct residual *run;
-};
-
-static bool same_text(const char *a, const char *b)
+static bool same_software(const struct residual *row, const void *of)
 {
-    return strcmp(a, b) == 0;
+    return strcmp(row->likeness.software, ((const struct residual *)of)->likeness.software) == 0;
 }
 
-static bool same_model(const struct residual *a, const struct residual *b)
+static bool same_model(const struct residual *row, const void *of)
 {
-    return fabs(a->likeness.sizes[LIKENESS_PARAMETERS] - b->likeness.sizes[LIKENESS_PARAMETERS]) < EQUAL;
+    const double *size = ((const struct residual *)of)->likeness.sizes;
+    return fabs(row->likeness.sizes[LIKENESS_PARAMETERS] - size[LIKENESS_PARAMETERS]) < EQUAL;
 }
 
-static bool is_left_out(const struct residual *row, const void *context)
+static bool same_run(const struct residual *row, const void *of)
 {
-    const struct left_out *left_out = context;
-    const struct residual *run = left_out->run;
-    switch (left_out->part) {
-    case PART_JOB:
-        return residual_same_job(row, run);
-    case PART_SOURCE:
-        return residual_same_source(row, run);
-    case PART_SOFTWARE:
-        return same_text(row->likeness.software, run->likeness.software);
-    case PART_GPU:
-        return same_text(row->likeness.device, run->likeness.device);
-    case PART_MODEL:
-        return same_model(row, run);
-    default:
-        break;
-    }
+    const struct residual *run = of;
     return row->likeness.devices == run->likeness.devices &&
-           fabs(row->seconds - run->seconds) <= EQUAL * run->seconds &&
-           same_text(row->likeness.device, run->likeness.device) && same_model(row, run);
+           fabs(row->seconds - run->seconds) <= EQUAL * run->seconds && residual_same_device(row, run) &&
+           same_model(row, run);
 }
+
+static residual_filter *const same_part[] = {
+    [PART_ITSELF] = same_run,        [PART_JOB] = residual_same_job,    [PART_SOURCE] = residual_same_source,
+    [PART_SOFTWARE] = same_software, [PART_GPU] = residual_same_device, [PART_MODEL] = same_model,
+};
 
 static bool is_published(const struct residual *run)
 {
-    const struct left_out itself = {PART_ITSELF, run};
     for (int i = 0; i < residuals_known.count; i++)
-        if (is_left_out(&residuals_known.rows[i], &itself))
+        if (same_run(&residuals_known.rows[i], run))
             return true;
     return false;
 }
@@ -80,14 +65,13 @@ static bool is_published(const struct residual *run)
 struct estimate run_judge(const struct run *run, enum run_part without)
 {
     struct residual row = residual_of(run);
-    struct left_out left_out = {without, &row};
     struct residuals known = residuals_known;
     if (!is_published(
             &row)) /* as `plan` and `price` predict its job, who know neither a date nor software by its own name */
         row.likeness = likeness_of(&run->job, &run->predicted);
     if (!tables_is_known(run->job.calibration, run->job.device))
         known.count = 0;
-    return neighbours_estimate(&known, &row.likeness, is_left_out, &left_out);
+    return neighbours_estimate(&known, &row.likeness, same_part[without], &row);
 }
 
 double run_by_nearest(const struct run *run, const struct estimate *estimate)

@@ -1,5 +1,7 @@
 #include "evidence/likeness.h"
 
+#include "devices/measured/products.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -48,6 +50,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .sharding = job->sharding,
         .recipe = (enum number_recipe)job->technique.recipe,
         .kind = kind_of(job->model),
+        .sheet = strcmp(device_basis(job->device), "data sheet") == 0,
         .devices = job->devices,
         .active = log2(fmax(architecture_active_parameters(job->model), 1.0)),
         .sizes =

@@ -38,6 +38,7 @@ struct likeness {
     double sizes[LIKENESS_SIZES];
     /* These add nothing to the distance; they tell similar jobs. */
     enum likeness_kind kind;
+    bool sheet;    /* the device's times rest on its data sheet alone (device_basis) */
     int devices;   /* 0: not known yet */
     double active; /* log2 of the parameters that a token uses */
 };

@@ -70,12 +70,14 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
                          const struct likeness *likeness, residual_filter *left_out, const void *context)
 {
     struct likeness dated = *likeness;
+    estimate->sheet = dated.sheet;
     if (dated.released == 0.0)
         set_newest(known, &dated);
     for (int i = 0; i < known->count; i++) {
         const struct residual *row = &known->rows[i];
         if (left_out && left_out(row, context))
             continue;
+        estimate->sheet = estimate->sheet && strcmp(row->likeness.device, dated.device) != 0;
         double distance = likeness_distance(&dated, &row->likeness, FAR);
         if (distance < FAR)
             insert(estimate, row, exp(-distance));
@@ -190,11 +192,12 @@ static double half_width(const struct estimate *estimate, const struct residuals
 {
     struct weighted errors[NEIGHBOURS_MAX + UNSEEN_COUNT];
     int count = 0;
-    for (int i = 0; i < estimate->count; i++)
+    for (int i = 0; i < estimate->count && !estimate->sheet; i++)
         errors[count++] =
             (struct weighted){fabs(estimate->neighbours[i].row->left), estimate->neighbours[i].correlation};
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        errors[count++] = (struct weighted){known->unseen[i], UNSEEN_WEIGHT / UNSEEN_COUNT};
+        errors[count++] = (struct weighted){estimate->sheet ? known->sheets[i] : known->unseen[i],
+                                            UNSEEN_WEIGHT / UNSEEN_COUNT};
     return quantile(errors, count, SHARE);
 }
 
@@ -208,34 +211,32 @@ struct estimate neighbours_estimate(const struct residuals *known, const struct 
     estimate.own = 1.0;
     estimate.low = exp(error - half);
     estimate.high = exp(error + half);
-    estimate.extrapolates = !estimate.nearest;
+    estimate.extrapolates = !estimate.nearest || estimate.sheet;
     return estimate;
 }
 
 /* ---- leaving out ---- */
 
 /* The rounds of MLPerf count as one source. */
-bool residual_same_source(const struct residual *a, const struct residual *b)
+bool residual_same_source(const struct residual *row, const void *of)
 {
     static const char rounds[] = "mlcommons/";
-    return strcmp(a->source, b->source) == 0 ||
-           (text_starts_with(a->source, rounds) && text_starts_with(b->source, rounds));
+    const struct residual *other = of;
+    return strcmp(row->source, other->source) == 0 ||
+           (text_starts_with(row->source, rounds) && text_starts_with(other->source, rounds));
 }
 
-bool residual_same_job(const struct residual *a, const struct residual *b)
+bool residual_same_device(const struct residual *row, const void *of)
 {
-    return a->likeness.devices == b->likeness.devices && strcmp(a->model, b->model) == 0 &&
-           residual_same_source(a, b) && strcmp(a->likeness.device, b->likeness.device) == 0;
+    const struct residual *other = of;
+    return strcmp(row->likeness.device, other->likeness.device) == 0;
 }
 
-static bool of_job(const struct residual *row, const void *context)
+bool residual_same_job(const struct residual *row, const void *of)
 {
-    return residual_same_job(row, context);
-}
-
-static bool of_source(const struct residual *row, const void *context)
-{
-    return residual_same_source(row, context);
+    const struct residual *other = of;
+    return row->likeness.devices == other->likeness.devices && strcmp(row->model, other->model) == 0 &&
+           residual_same_source(row, other) && residual_same_device(row, other);
 }
 
 static double left_without(const struct residuals *residuals, const struct residual *row,
@@ -246,22 +247,25 @@ static double left_without(const struct residuals *residuals, const struct resid
     return row->log_ratio - expect(&estimate);
 }
 
-/* Each source counts once, however many runs it has. */
-static bool find_unseen(struct residuals *residuals)
+/* Finds the quantiles of the errors where the runs of a part are left out. Each part counts once, however many runs it
+ * has. */
+static bool find_unseen(const struct residuals *residuals, residual_filter *of_part, bool sheets,
+                        double unseen[UNSEEN_COUNT])
 {
     struct weighted *errors = calloc((size_t)residuals->count + 1, sizeof *errors);
     if (!errors)
         return false;
+    int count = 0;
     for (int i = 0; i < residuals->count && !stop_wanted(); i++) {
         const struct residual *row = &residuals->rows[i];
         int runs = 0;
         for (int j = 0; j < residuals->count; j++)
-            runs += residual_same_source(row, &residuals->rows[j]);
-        errors[i] = (struct weighted){fabs(left_without(residuals, row, of_source)), 1.0 / runs};
+            runs += of_part(&residuals->rows[j], row);
+        if (row->likeness.sheet || !sheets)
+            errors[count++] = (struct weighted){fabs(left_without(residuals, row, of_part)), 1.0 / runs};
     }
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        residuals->unseen[i] =
-            residuals->count > 0 ? quantile(errors, residuals->count, (i + 0.5) / UNSEEN_COUNT) : ODD;
+        unseen[i] = count > 0 ? quantile(errors, count, (i + 0.5) / UNSEEN_COUNT) : ODD;
     free(errors);
     return true;
 }
@@ -270,6 +274,8 @@ bool residuals_leave_out(struct residuals *residuals, struct residual *rows, str
 {
     residuals->rows = rows;
     for (int i = 0; i < residuals->count && !stop_wanted(); i++)
-        rows[i].left = left_without(residuals, &rows[i], of_job);
-    return find_unseen(residuals) || error_memory(err);
+        rows[i].left = left_without(residuals, &rows[i], residual_same_job);
+    return (find_unseen(residuals, residual_same_source, false, residuals->unseen) &&
+            find_unseen(residuals, residual_same_device, true, residuals->sheets)) ||
+           error_memory(err);
 }

@@ -11,7 +11,8 @@
  * The interval is conformal (Vovk et al., "Algorithmic learning in a random world", 2005): a quantile of the errors
  * that were left in the nearest runs when all runs of the same job were unknown, weighted by their correlation,
  * together with a few errors of whole sources that were left out, whose weight is fixed: the fewer runs are near, the
- * more of these count. */
+ * more of these count. Of a device that is known from its data sheet alone, without any run, the errors are those of such
+ * devices whose runs were left out. */
 #ifndef REHEARSE_EVIDENCE_NEIGHBOURS_H
 #define REHEARSE_EVIDENCE_NEIGHBOURS_H
 
@@ -37,6 +38,8 @@ struct residuals {
     const struct residual *rows;
     double unseen
         [UNSEEN_COUNT]; /* |errors| of sources left out: quantiles at (i + 0.5) / count, each source counting once */
+    double
+        sheets[UNSEEN_COUNT]; /* the same of devices left out that are known from their data sheets alone */
 };
 
 struct neighbour {
@@ -52,7 +55,8 @@ struct estimate {
     double
         unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
     const struct residual *nearest; /* the nearest similar run (likeness.h); NULL: none */
-    bool extrapolates;              /* no similar run, neither a published one nor the user's own */
+    bool extrapolates; /* no similar run, neither a published one nor the user's own; or `sheet` */
+    bool sheet;        /* the device is known from its data sheet alone, without a run */
     struct likeness job;
     int count;
     struct neighbour neighbours[NEIGHBOURS_MAX]; /* the nearest first */
@@ -66,11 +70,11 @@ typedef bool residual_filter(const struct residual *row, const void *context);
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context);
 
-/* Makes the known runs of rows with all but `left`: sets that and `unseen`. False: out of memory. */
+/* Makes the known runs of rows with all but `left`: sets that, `unseen` and `sheets`. False: out of memory. */
 bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err);
 
-bool residual_same_source(const struct residual *a, const struct residual *b);
-bool residual_same_job(const struct residual *a, const struct residual *b);
+/* Filters whose context is another run. */
+residual_filter residual_same_source, residual_same_device, residual_same_job;
 
 /* The published runs (data/runs.csv) and today's errors; computed while the program is built (residuals_make.c). */
 extern const struct residuals residuals_known;

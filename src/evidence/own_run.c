@@ -104,7 +104,7 @@ struct judged {
 
 static bool same_lab(const struct residual *a, const struct residual *b)
 {
-    return residual_same_source(a, b) && strcmp(a->likeness.device, b->likeness.device) == 0;
+    return residual_same_source(a, b) && residual_same_device(a, b);
 }
 
 static bool belongs(const struct residual *run, enum own_labs labs)

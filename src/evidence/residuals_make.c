@@ -39,7 +39,8 @@ static void add_row(struct text *out, const struct residual *row)
                 (int)likeness->recompute, likeness->sharding, (int)likeness->recipe);
     for (int i = 0; i < LIKENESS_SIZES; i++)
         text_format(out, "%.4f, ", likeness->sizes[i]);
-    text_format(out, "}, %d, %d, %.4f}, ", (int)likeness->kind, likeness->devices, likeness->active);
+    text_format(out, "}, %d, %d, %d, %.4f}, ", (int)likeness->kind, likeness->sheet, likeness->devices,
+                likeness->active);
     for (int i = 0; i < 3; i++)
         add_string(out, names[i]);
     text_format(out, "%.9g, %.6g, %.5f, %.5f},\n", row->seconds, row->rate, row->log_ratio, row->left);
@@ -53,8 +54,9 @@ static void add_table(struct text *out, const struct residuals *residuals)
         add_row(out, &residuals->rows[i]);
     text_format(out, "};\n\nconst struct residuals residuals_known = {\n    %d,\n    rows,\n    {",
                 residuals->count);
-    for (int i = 0; i < UNSEEN_COUNT; i++)
-        text_format(out, "%.4f, ", residuals->unseen[i]);
+    for (int i = 0; i < 2 * UNSEEN_COUNT; i++)
+        text_format(out, "%s%.4f, ", i == UNSEEN_COUNT ? "},\n    {" : "",
+                    i < UNSEEN_COUNT ? residuals->unseen[i] : residuals->sheets[i - UNSEEN_COUNT]);
     text_add(out, "},\n};\n");
 }
 

@@ -17,8 +17,8 @@ static void print_question(const struct job_search_report *report, struct text *
     else
         text_format(out, ", one node: %s\n", job->inside->name);
     if (!job->device->fitted && job->device->like)
-        text_format(out, "%s: own peaks, sizes and links; kernel efficiency as measured on %s\n",
-                    job->device->name, job->device->like);
+        text_format(out, "%s: own peaks, sizes and links; kernel efficiency as on %s\n", job->device->name,
+                    job->device->like);
     text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, %s\n\n", job->batch,
                 job->sequence, cost_type_name(cost_device_type(job->device, job->type)), job->software->name);
 }
@@ -61,7 +61,7 @@ static void print_head(const struct job_search_report *report, struct text *out)
     estimate_print_factors(&report->estimate, plan->time.seconds, factor, out);
     text_format(out, "\n80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
                 unit_text(&texts, interval.high, UNIT_TIME),
-                interval.extrapolates ? " (extrapolated: no similar published run)" : "");
+                plan_extrapolation(interval.extrapolates, report->nearest));
     plan_print_nearest(report->nearest, out);
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n", tokens / seconds,
                 tokens / seconds / job->devices, 100.0 * job_utilisation(job, &plan->time) / factor);

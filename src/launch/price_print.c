@@ -181,7 +181,7 @@ static void print_fit(const struct launch_price *price, struct text *out)
         text_format(out, " (wider by %.0f %% for %d kind%s of settings that %s not modelled)",
                     100 * (price->wider - 1), kinds, kinds > 1 ? "s" : "", kinds > 1 ? "are" : "is");
     text_format(out, "%s; %.1f %% of the devices' peak\n",
-                price->interval.extrapolates ? " (extrapolated: no similar published run)" : "",
+                plan_extrapolation(price->interval.extrapolates, &price->nearest),
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);
     if (fits(price)) {

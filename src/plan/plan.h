@@ -292,6 +292,9 @@ void plan_add_nearest(const struct plan_nearest *nearest, struct text *out);
 /* The same as lines of at most 80 columns. */
 void plan_print_nearest(const struct plan_nearest *nearest, struct text *out);
 
+/* Returns why an interval is extrapolated, in brackets to be appended; "" if it is not. */
+const char *plan_extrapolation(bool extrapolates, const struct plan_nearest *nearest);
+
 /* Makes *plan empty; the caller releases it with plan_release. */
 void plan_init(struct plan *plan);
 void plan_release(struct plan *plan);

@@ -203,7 +203,7 @@ static void print_replacements(const struct plan *plan, const char *wanted, stru
     }
     for (int t = 0; t < plan->type_count; t++)
         if (plan->types[t].like && add_names(plan, t, like_of, out) > 0)
-            text_format(out, ": own peaks, sizes and links; kernel efficiency as measured on %s\n",
+            text_format(out, ": own peaks, sizes and links; kernel efficiency as on %s\n",
                         plan->types[t].like);
 }
 
@@ -319,6 +319,13 @@ void plan_add_nearest(const struct plan_nearest *nearest, struct text *out)
 }
 
 #define COLUMNS 80
+
+const char *plan_extrapolation(bool extrapolates, const struct plan_nearest *nearest)
+{
+    return !extrapolates ? ""
+           : nearest->id ? " (extrapolated: the device is known from its data sheet alone)"
+                         : " (extrapolated: no similar published run)";
+}
 
 void plan_print_nearest(const struct plan_nearest *nearest, struct text *out)
 {

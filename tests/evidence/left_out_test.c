@@ -1,3 +1,5 @@
+#include "devices/measured/products.h"
+#include "devices/tables.h"
 #include "evidence/left_out.h"
 
 #include <math.h>
@@ -141,9 +143,45 @@ static void no_run_tells_of_itself(void **state)
     validation_release(&runs);
 }
 
+/* A device that is known from its data sheet alone is predicted as those of which all runs are left out: marked, and with
+ * intervals that hold 80 % of such runs, each device counting once. */
+static void devices_without_runs_have_wide_intervals(void **state)
+{
+    (void)state;
+    struct validation runs = known();
+    int count, sheets = 0;
+    struct left_out *list = make(&runs, PART_GPU, &count);
+    double inside = 0.0, widest_known = 0.0;
+    for (int i = 0; i + 1 < count; i++) {
+        const struct cost_device *device = tables_device(NULL, list[i].name);
+        if (strcmp(device_basis(device), "data sheet") != 0) {
+            widest_known = fmax(widest_known, list[i].width);
+            continue;
+        }
+        sheets++;
+        inside += (double)list[i].inside / list[i].errors.rows;
+        assert_int_equal(list[i].extrapolated, list[i].errors.rows);
+        assert_true(list[i].width > widest_known);
+    }
+    assert_true(sheets >= 6 && inside / sheets > 0.7);
+    free(list);
+    validation_release(&runs);
+    struct likeness job = residuals_known.rows[0].likeness;
+    struct estimate known_device = neighbours_estimate(&residuals_known, &job, NULL, NULL);
+    job.device = "gaudi9";
+    struct estimate like_measured = neighbours_estimate(&residuals_known, &job, NULL, NULL);
+    job.sheet = true;
+    struct estimate sheet = neighbours_estimate(&residuals_known, &job, NULL, NULL);
+    assert_true(sheet.extrapolates && !like_measured.extrapolates && !known_device.extrapolates);
+    assert_true(sheet.factor == like_measured.factor);
+    assert_true(sheet.high / sheet.low > 1.3 &&
+                sheet.high / sheet.low > like_measured.high / like_measured.low);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_without_runs_have_wide_intervals),
         cmocka_unit_test(every_scored_run_is_left_out_once),
         cmocka_unit_test(no_run_of_a_part_tells_of_it),
         cmocka_unit_test(runs_of_another_table_are_judged_by_the_known),

@@ -2,10 +2,13 @@
 
 #include "core/fields.h"
 #include "core/unit.h"
+#include "devices/measured/products.h"
 #include "devices/software.h"
 #include "devices/tables.h"
+#include "evidence/neighbours.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const enum cost_type shown[] = {COST_FP32, COST_TF32, COST_FP16, COST_BF16, COST_FP8};
 #define SHOWN_COUNT ((int)(sizeof shown / sizeof *shown))
@@ -24,16 +27,25 @@ static void print_models(const struct table *table, struct text *out)
     }
 }
 
+/* Returns how many published runs on a device are known. */
+static int known_runs(const struct cost_device *device)
+{
+    int count = 0;
+    for (int i = 0; i < residuals_known.count; i++)
+        count += strcmp(residuals_known.rows[i].likeness.device, device->name) == 0;
+    return count;
+}
+
 static void print_devices(const struct table *table, struct text *out)
 {
-    text_format(out, "\n%-16s %10s %12s", "device", "memory", "bandwidth");
+    text_format(out, "\n%-24s %10s %12s", "device", "memory", "bandwidth");
     for (int p = 0; p < SHOWN_COUNT; p++)
         text_format(out, " %8s", cost_type_name(shown[p]));
-    text_add(out, "  TFLOP/s, link\n");
+    text_format(out, "  %-22s %-10s %4s\n", "TFLOP/s, link", "kernels", "runs");
     for (int i = 0; i < table->count; i++) {
         const struct cost_device *device = &table->devices[i];
         struct unit_texts texts = {0};
-        text_format(out, "%-16s %10s %12s", device->name,
+        text_format(out, "%-24s %10s %12s", device->name,
                     unit_text(&texts, (double)device->memory, UNIT_BYTES),
                     unit_text(&texts, device->bandwidth, UNIT_RATE));
         for (int p = 0; p < SHOWN_COUNT; p++)
@@ -41,7 +53,8 @@ static void print_devices(const struct table *table, struct text *out)
                 text_format(out, " %8.1f", device->peak[shown[p]] / 1e12);
             else
                 text_format(out, " %8s", "-");
-        text_format(out, "  %s\n", device->link ? device->link : "-");
+        text_format(out, "  %-22s %-10s %4d\n", device->link ? device->link : "-", device_basis(device),
+                    known_runs(device));
     }
 }
 
@@ -102,6 +115,8 @@ static void write_parameters(const void *entry, struct json *json)
 static void write_peaks(const void *entry, struct json *json)
 {
     const struct cost_device *device = entry;
+    json_string(json, "basis", device_basis(device));
+    json_integer(json, "runs", known_runs(device));
     for (int p = 0; p < COST_TYPE_COUNT; p++)
         if (device->peak[p] > 0)
             json_number(json, cost_type_name((enum cost_type)p), device->peak[p]);

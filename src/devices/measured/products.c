@@ -262,3 +262,10 @@ const struct products *products_of(const struct cost_device *device, enum cost_t
     }
     return found ? loaded(found) : NULL;
 }
+
+const char *device_basis(const struct cost_device *device)
+{
+    if (products_of(device, cost_device_type(device, COST_BF16)))
+        return "measured";
+    return device->fitted && !text_starts_with(device->fitted, "assumed") ? "fitted" : "data sheet";
+}
