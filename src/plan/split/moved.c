@@ -2,7 +2,6 @@
 #include "plan/split/job.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum dispatcher job_dispatcher(const struct job *job)
@@ -146,7 +145,8 @@ struct job_moved job_moved_of(const struct job *job, const struct layer_work *wo
 static bool runs_deepep(const struct job *job)
 {
     const char *capability = job->device->capability;
-    return capability && text_starts_with(capability, "sm_") && atoi(capability + 3) >= 80 &&
+    return capability && text_starts_with(capability, "sm_") &&
+           (capability[3] >= '8' || strlen(capability) > strlen("sm_80")) &&
            software_supports(job->software, TECHNIQUE_DISPATCH);
 }
 
