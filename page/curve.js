@@ -3,7 +3,7 @@
 /* Lines over a number: draw.curve(figure, data), and draw.points(figure) of the table that stands in the figure.
  *
  *     {"x": {"title": "devices", "unit": "", "log": true}, "y": {"title": "throughput", "unit": "tokens/s"},
- *      "lines": [{"name": "batch 256", "x": [8, 16], "y": [78035, 152982], "step": false}], "marks": [{"x": 12, "name": "failure"}]}
+ *      "lines": [{"name": "batch 256", "x": [8, 16], "y": [78035, 152982]}]}
  *
  * Lines without x have x.values. A missing value is null and makes a gap. Wheel with Ctrl (or alone, once the picture has the focus) zooms, drag moves, a double
  * click shows all again; with the keyboard arrows move the cursor, + and - zoom, Home shows all. */
@@ -56,7 +56,7 @@ class Curve {
     }
 
     describe() {
-        const {x, y, lines, marks} = this.data;
+        const {x, y, lines} = this.data;
         const parts = lines.slice(0, 12).map(line => {
             const known = line.y.map((value, i) => [value, line.x[i]]).filter(pair => pair[0] !== null);
             if (known.length === 0)
@@ -65,14 +65,12 @@ class Curve {
             return `${line.name}: ${quantity(first[0], y.unit)} at ${quantity(first[1], x.unit)}, ` +
                 `${quantity(last[0], y.unit)} at ${quantity(last[1], x.unit)}`;
         });
-        return `Lines of ${y.title} over ${x.title}. ${parts.join('. ')}${marks ? `. ${marks.length} marks` : ''}`;
+        return `Lines of ${y.title} over ${x.title}. ${parts.join('. ')}`;
     }
 
     /* ---- places ---- */
 
     scaleX(x) { return this.data.x.log ? Math.log2(x) : x; }
-
-    unscaleX(at) { return this.data.x.log ? 2 ** at : at; }
 
     toX(x) {
         const width = this.surface.width - curveMargin.left - curveMargin.right;
@@ -125,7 +123,6 @@ class Curve {
         context.beginPath();
         context.rect(left - 6, 0, width - left - right + 12, height - bottom + 6);
         context.clip();
-        this.paintMarks(context, height - bottom, colours);
         this.data.lines.forEach((line, i) => this.hidden.has(i) || this.paintLine(context, line, i, colours, toY));
         if (this.cursor !== null)
             this.paintCursor(context, height - bottom, colours, toY);
@@ -170,12 +167,6 @@ class Curve {
         return values.filter((_, i) => i % every === 0);
     }
 
-    paintMarks(context, floor, colours) {
-        context.fillStyle = colours.bad;
-        for (const mark of this.data.marks || [])
-            context.fillRect(this.toX(mark.x), floor - 8, 1, 8);
-    }
-
     /* Beyond the last colour lines are dashed. */
     paintLine(context, line, number, colours, toY) {
         const few = line.x.length <= 60;
@@ -184,23 +175,15 @@ class Curve {
         context.lineWidth = 1.8;
         context.lineJoin = 'round';
         context.beginPath();
-        let above = null;
-        for (let i = 0; i < line.x.length; i++) {
-            if (line.y[i] === null || (this.data.x.log && !(line.x[i] > 0))) {
-                above = null;
-                continue;
-            }
-            const [x, y] = [this.toX(line.x[i]), toY(line.y[i])];
-            if (above === null)
-                context.moveTo(x, y);
-            else if (line.step)
-                context.lineTo(x, above);
-            context.lineTo(x, y);
-            above = y;
+        for (let i = 0, gap = true; i < line.x.length; i++) {
+            const missing = line.y[i] === null || (this.data.x.log && !(line.x[i] > 0));
+            if (!missing)
+                context[gap ? 'moveTo' : 'lineTo'](this.toX(line.x[i]), toY(line.y[i]));
+            gap = missing;
         }
         context.stroke();
         context.setLineDash([]);
-        for (let i = 0; few && !line.step && i < line.x.length; i++)
+        for (let i = 0; few && i < line.x.length; i++)
             if (line.y[i] !== null) {
                 context.beginPath();
                 context.arc(this.toX(line.x[i]), toY(line.y[i]), 3, 0, 2 * Math.PI);
@@ -236,15 +219,13 @@ class Curve {
             .sort((one, other) => one - other);
     }
 
-    /* Of each line the value at x; of a line of steps the one that holds there. */
+    /* Of each line the value at x. */
     valuesAt(x) {
         const values = [];
         this.data.lines.forEach((line, i) => {
             if (this.hidden.has(i))
                 return;
-            let at = line.x.indexOf(x);
-            if (at < 0 && line.step)
-                at = line.x.findLastIndex(other => other !== null && other <= x);
+            const at = line.x.indexOf(x);
             if (at >= 0 && line.y[at] !== null)
                 values.push({line, y: line.y[at]});
         });

@@ -4,7 +4,7 @@
  * a lane may also be a list of numbers, [gap, duration, kind, label, …] for each task with the label itself (-1: none), and
  * `memory` a list of [seconds, amount]. Nothing here needs a document. */
 
-const BLOCK = 64; /* tasks whose times are summed ahead */
+const BLOCK = 64; /* tasks whose times are summed ahead, and as many such blocks once more */
 
 async function unpack(text, packed) {
     const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
@@ -53,6 +53,7 @@ function decodeLane(tasks, count, durations, classOf, classes) {
     const lane = {
         count, begins: new Float64Array(count), ends: new Float64Array(count), kinds: new Uint16Array(count),
         labels: new Int32Array(count), owns: new Uint8Array(count), blocks: new Float64Array(Math.ceil(count / BLOCK) * classes),
+        piles: new Float64Array(Math.ceil(count / BLOCK ** 2) * classes),
     };
     let at = 0, time = 0;
     eachTask(tasks, (gap, index, kind, label) => {
@@ -66,6 +67,7 @@ function decodeLane(tasks, count, durations, classOf, classes) {
         lane.labels[at] = label;
         lane.owns[at] = classOf[kind];
         lane.blocks[Math.floor(at / BLOCK) * classes + classOf[kind]] += duration;
+        lane.piles[Math.floor(at / BLOCK ** 2) * classes + classOf[kind]] += duration;
         at++;
     });
     if (at !== count)
@@ -99,9 +101,9 @@ function firstAbove(list, value) {
 }
 
 /* Adds up a lane's time by class in `columns` equal parts of [from, to): sums[column * classes + class], which is zero before.
- * Blocks that lie within a column are added as they are. */
+ * Blocks and piles of them that lie within a column are added as they are. */
 function columnSums(lane, from, to, columns, classes, sums) {
-    const {begins, ends, owns, blocks, count} = lane, width = (to - from) / columns;
+    const {begins, ends, owns, blocks, piles, count} = lane, width = (to - from) / columns;
     let column = 0, edge = from + width; /* where the column ends */
     for (let i = firstAbove(ends, from); i < count; i++) {
         let at = begins[i], end = ends[i];
@@ -112,9 +114,11 @@ function columnSums(lane, from, to, columns, classes, sums) {
             edge = column === columns - 1 ? to : from + (column + 1) * width;
         }
         if ((i & (BLOCK - 1)) === 0 && at >= from && i + BLOCK <= count && ends[i + BLOCK - 1] <= edge) {
+            const pile = BLOCK ** 2, whole = i % pile === 0 && i + pile <= count && ends[i + pile - 1] <= edge;
+            const size = whole ? pile : BLOCK, ahead = whole ? piles : blocks;
             for (let c = 0; c < classes; c++)
-                sums[column * classes + c] += blocks[i / BLOCK * classes + c];
-            i += BLOCK - 1;
+                sums[column * classes + c] += ahead[i / size * classes + c];
+            i += size - 1;
             continue;
         }
         at = at < from ? from : at;

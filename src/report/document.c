@@ -1,6 +1,5 @@
 /* Any document as lists and tables, for kinds with keys that explain themselves. */
 #include "core/text.h"
-#include "plan/budget.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -13,13 +12,10 @@
 #define MAX_ITEMS  12 /* of a list in one cell */
 #define MAX_PARTS  24 /* of a bar */
 
-/* How a number is shown: as enum unit_kind has it, or one of these. */
-enum { PLAIN = -1, MONEY = UNIT_SHARE + 1, HIDDEN };
-
 /* What a key means. */
 struct meaning {
-    int kind;
-    char title[256]; /* with the meaning as its tip: see html_table */
+    enum html_kind kind; /* HTML_END: pages leave it out */
+    char title[256];     /* with the meaning as its tip: see html_table */
 };
 
 /* "=FORMAT", and below a line for each key, "PLACE TAB UNIT TAB TITLE TAB MEANING", as scripts/describe-answers makes
@@ -66,11 +62,12 @@ static struct meaning meaning_of(const struct doc_node *node)
 {
     static const struct {
         const char *unit;
-        int kind;
-    } kinds[] = {{"s", UNIT_TIME},  {"B", UNIT_BYTES}, {"B/s", UNIT_RATE}, {"FLOP/s", UNIT_COMPUTE},
-                 {"%", UNIT_SHARE}, {"USD", MONEY},    {"-", HIDDEN}};
+        enum html_kind kind;
+    } kinds[] = {
+        {"s", HTML_TIME},  {"B", HTML_BYTES},   {"B/s", HTML_RATE}, {"FLOP/s", HTML_BYTES + UNIT_COMPUTE},
+        {"%", HTML_EXACT}, {"USD", HTML_MONEY}, {"-", HTML_END}};
     char place[256];
-    struct meaning meaning = {.kind = PLAIN};
+    struct meaning meaning = {.kind = HTML_GENERAL};
     const char *format = place_of(node, place), *line = find_place(format, place);
     char *dot = strrchr(place, '.');
     if (node->key)
@@ -91,24 +88,6 @@ static struct meaning meaning_of(const struct doc_node *node)
     return meaning;
 }
 
-static void add_number(int kind, double number, struct text *out)
-{
-    char grouped[48];
-    struct unit_texts texts = {0};
-    if (kind == MONEY)
-        budget_print_dollars(number, out);
-    else if (kind == UNIT_TIME && fabs(number) >= 1e4)
-        text_add(out, unit_text(&texts, number, UNIT_DURATION));
-    else if (kind == UNIT_SHARE) /* what rounding leaves of 0 is 0 */
-        text_add(out, unit_text(&texts, round(1e8 * number) / 1e8, UNIT_SHARE));
-    else if (kind >= 0)
-        text_add(out, unit_text(&texts, number, (enum unit_kind)kind));
-    else if (fabs(number) >= 1e4 && fabs(number) < 1e18)
-        text_add(out, html_grouped(grouped, number));
-    else
-        text_format(out, "%.4g", number);
-}
-
 /* A value in one line, as plain text. */
 static void add_value(const struct doc_node *node, int depth, struct text *out)
 {
@@ -122,7 +101,7 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
         text_add(out, node->boolean ? "yes" : "no");
         return;
     case DOC_NUMBER:
-        add_number(meaning_of(node).kind, node->number, out);
+        html_number(out, meaning_of(node).kind, node->number);
         return;
     case DOC_STRING:
         text_add(out, node->text);
@@ -159,7 +138,7 @@ static bool is_empty(const struct doc_node *node)
     bool head = strcmp(node->key, "format") == 0 || strcmp(node->key, "schema") == 0 ||
                 strcmp(node->key, "$schema") == 0;
     return head || node->type == DOC_NULL || (!is_scalar(node) && node->count == 0) ||
-           meaning_of(node).kind == HIDDEN;
+           meaning_of(node).kind == HTML_END;
 }
 
 /* ---- tables of maps ---- */
@@ -185,11 +164,12 @@ static bool add_column(struct report_column *columns, char names[][258], const s
 
 /* Takes the parts of a map that add up to a time, a memory or a whole. Returns how many there are; 0: it is no
  * such map. */
-static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PARTS], double *total, int *kind)
+static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PARTS], double *total,
+                      enum html_kind *kind)
 {
     int count = 0;
     *total = 0;
-    *kind = PLAIN;
+    *kind = HTML_GENERAL;
     for (const struct doc_node *node = map && map->type == DOC_MAP ? map->first_child : NULL; node;
          node = node->next) {
         bool waits = strcmp(node->key, "bubble") == 0 || strcmp(node->key, "wait") == 0;
@@ -197,8 +177,8 @@ static int take_parts(const struct doc_node *map, struct html_part parts[MAX_PAR
             return 0;
         if (strcmp(node->key, "total") == 0 || strcmp(node->key, "time") == 0)
             continue;
-        int own = meaning_of(node).kind;
-        if ((own != UNIT_TIME && own != UNIT_BYTES && own != UNIT_SHARE) || (count > 0 && own != *kind))
+        enum html_kind own = meaning_of(node).kind;
+        if ((own != HTML_TIME && own != HTML_BYTES && own != HTML_EXACT) || (count > 0 && own != *kind))
             return 0;
         double value = node->type == DOC_NUMBER ? node->number : 0;
         parts[count] = (struct html_part){node->key, value, waits ? HTML_IDLE : count % HTML_IDLE};
@@ -214,7 +194,8 @@ static double largest_total(const struct doc_node *list, const char *key)
 {
     struct html_part parts[MAX_PARTS];
     double most = 0, total;
-    int rows = 0, kind;
+    enum html_kind kind;
+    int rows = 0;
     for (const struct doc_node *row = list ? list->first_child : NULL; row && rows < REPORT_MAX_ROWS;
          row = row->next, rows++)
         if (row->type == DOC_MAP && take_parts(doc_find(row, key), parts, &total, &kind) > 0)
@@ -228,13 +209,12 @@ static void add_cell(struct text *out, const struct report_column *column, const
     struct html_part parts[MAX_PARTS];
     struct text value = {0};
     double total;
-    int kind, count = take_parts(cell, parts, &total, &kind);
+    enum html_kind kind;
+    int count = take_parts(cell, parts, &total, &kind);
     if (count > 1) {
         text_add(out, "<td class=\"bars\">");
-        if (kind == UNIT_BYTES) {
-            add_number(kind, total, &value);
-            html_text(out, text_within(&value, out));
-            text_release(&value);
+        if (kind == HTML_BYTES) {
+            html_number(out, kind, total);
         }
         html_bar(out, parts, count, fmax(total, largest_total(row->parent, column->key)));
         text_add(out, "</td>");
@@ -261,7 +241,8 @@ static void add_legends(struct text *out, const struct report_column *columns, c
 {
     for (; columns->title; columns++) {
         struct html_part all[MAX_PARTS] = {0}, parts[MAX_PARTS];
-        int count = 0, shown = 0, kind;
+        int count = 0, shown = 0;
+        enum html_kind kind;
         double total;
         for (const struct doc_node *row = list->first_child; row; row = row->next) {
             int found =

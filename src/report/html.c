@@ -1,4 +1,5 @@
 #include "report/html.h"
+#include "plan/budget.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -168,36 +169,39 @@ void html_table_end(struct text *out)
     text_add(out, "</tbody></table></div>\n");
 }
 
-static void format_number(char *buffer, size_t size, enum html_kind kind, double value)
+void html_number(struct text *out, enum html_kind kind, double value)
 {
-    if (kind == HTML_COUNT && fabs(value) < 1e18)
-        html_grouped(buffer, value);
-    else if (kind == HTML_COUNT)
-        snprintf(buffer, size, "%.0f", value);
-    else if (kind == HTML_GENERAL)
-        snprintf(buffer, size, "%.4g", value);
+    char grouped[48];
+    struct unit_texts texts = {0};
+    bool long_time = kind == HTML_TIME && fabs(value) >= 1e4;
+    if (kind == HTML_EXACT) /* what rounding leaves of 0 is 0 */
+        value = round(1e8 * value) / 1e8;
+    if (kind == HTML_MONEY)
+        budget_print_dollars(value, out);
     else if (kind == HTML_SHARE)
-        snprintf(buffer, size, fabs(value) < 1e9 ? "%.1f %%" : "%.3g %%", 100 * value);
+        text_format(out, fabs(value) < 1e9 ? "%.1f %%" : "%.3g %%", 100 * value);
+    else if (kind > HTML_SHARE)
+        text_add(out,
+                 unit_text(&texts, value, long_time ? UNIT_DURATION : (enum unit_kind)(kind - HTML_BYTES)));
+    else if (fabs(value) >= 1e18 || (kind == HTML_GENERAL && fabs(value) < 1e4))
+        text_format(out, "%.4g", value);
     else
-        unit_format(buffer, size, value, (enum unit_kind)(kind - HTML_BYTES), kind == HTML_BYTES ? 3 : 4);
+        text_add(out, html_grouped(grouped, value));
 }
 
 void html_cell(struct text *out, struct html_cell cell)
 {
-    char number[400]; /* of 1e308 */
-    if (cell.kind == HTML_BARS) {
-        text_add(out, "<td class=\"bars\">");
-        html_bar(out, cell.parts, cell.part_count, cell.number);
-        text_add(out, "</td>");
-        return;
-    }
     bool is_number = cell.kind > HTML_BARS, is_head = cell.kind == HTML_HEAD;
-    if (is_number && isfinite(cell.number)) {
-        format_number(number, sizeof number, cell.kind, cell.number);
-        cell.text = number;
-    }
-    text_add(out, is_head ? "<th scope=\"row\">" : is_number ? "<td class=\"n\">" : "<td>");
-    html_text(out, cell.text ? cell.text : NONE);
+    text_add(out, is_head                  ? "<th scope=\"row\">"
+                  : is_number              ? "<td class=\"n\">"
+                  : cell.kind == HTML_BARS ? "<td class=\"bars\">"
+                                           : "<td>");
+    if (cell.kind == HTML_BARS)
+        html_bar(out, cell.parts, cell.part_count, cell.number);
+    else if (is_number && isfinite(cell.number))
+        html_number(out, cell.kind, cell.number);
+    else
+        html_text(out, cell.text ? cell.text : NONE);
     text_add(out, is_head ? "</th>" : "</td>");
 }
 

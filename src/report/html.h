@@ -48,7 +48,8 @@ enum html_kind {
     HTML_BYTES,   /* from here on in the order of enum unit_kind */
     HTML_RATE,
     HTML_TIME,
-    HTML_DURATION = HTML_BYTES + UNIT_DURATION,
+    HTML_EXACT = HTML_BYTES + UNIT_SHARE, /* of 1, in percent with four digits */
+    HTML_MONEY,
 };
 
 /* A cell. A text that is NULL and a number that is not finite are shown as a dash. */
@@ -97,6 +98,9 @@ void html_fact(struct text *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void html_fact_quantity(struct text *out, const char *name, double value, enum unit_kind kind);
 void html_fact_share(struct text *out, const char *name, double value);
+
+/* Adds a number as every part of a page has it. */
+void html_number(struct text *out, enum html_kind kind, double value);
 
 /* "1,203,114": a whole number in groups, into `buffer`, which is returned. */
 char *html_grouped(char buffer[48], double value);

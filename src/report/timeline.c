@@ -379,15 +379,15 @@ static bool is_alike(const struct unit *one, const struct unit *other)
            memcmp(one->body.data, other->body.data, one->body.length) == 0;
 }
 
-/* Keeps a unit, or counts it among the copies of one that does the same; what is recorded stays in its own group. */
-static bool keep_unit(struct units *units, struct unit *unit, bool recorded, struct error *err)
+/* Keeps a unit, or counts it among the copies of one that does the same; what is apart stays in its own group. */
+static bool keep_unit(struct units *units, struct unit *unit, bool apart, struct error *err)
 {
     int64_t *place = hash_map_place(&units->of_body, hash_bytes(0, unit->body.data, unit->body.length) | 1);
     if (!place || unit->body.failed)
         return error_memory(err);
     if (*place > 0) {
         struct unit *same = &units->items[*place - 1];
-        if (is_alike(same, unit) && (!recorded || strcmp(same->head.group, unit->head.group) == 0)) {
+        if (is_alike(same, unit) && (!apart || strcmp(same->head.group, unit->head.group) == 0)) {
             same->head.copies += unit->head.copies;
             if (same->others++ < MAX_NAMED)
                 text_format(&same->also, "%s%s%s%s", same->others > 1 ? ", " : "", unit->head.group,
@@ -424,7 +424,7 @@ static bool add_unit(struct report_timeline *timeline, size_t *at, struct units 
     bool ok = true;
     for (size_t i = first; i < *at && ok; i++)
         ok = add_stream(timeline, &lanes[i], i == first, &unit.body, err);
-    ok = ok && keep_unit(units, &unit, timeline->options.recorded, err);
+    ok = ok && keep_unit(units, &unit, timeline->options.recorded || timeline->options.apart, err);
     if (!ok)
         text_release(&unit.body);
     return ok;

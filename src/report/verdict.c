@@ -1,5 +1,4 @@
 /* What stands first in a section: sentences of page/verdicts.yaml, filled in with values of its document. */
-#include "plan/budget.h"
 #include "report/parts.h"
 
 #include <math.h>
@@ -34,31 +33,21 @@ static void add_list(const struct doc_node *list, struct text *out)
 /* Appends a value as `unit` has it; false: it cannot be. */
 static bool add_value(const struct doc_node *node, char unit, struct text *out)
 {
-    struct unit_texts texts = {0};
-    char grouped[48];
+    static const char units[] = "n1%$Bsh";
+    static const enum html_kind kinds[] = {
+        HTML_COUNT, HTML_SHARE, HTML_EXACT, HTML_MONEY, HTML_BYTES, HTML_TIME, HTML_BYTES + UNIT_DURATION};
+    const char *known = unit ? strchr(units, unit) : NULL;
+    bool is_text = node->type == DOC_STRING && node->length > 0, is_number = node->type == DOC_NUMBER;
     bool counts = node->type == DOC_LIST && (unit == 'n' || unit == 'l');
-    if (node->type == DOC_STRING && node->length > 0)
+    if (is_text)
         text_format(out, "%.300s", node->text);
     else if (counts && unit == 'l')
         add_list(node, out);
-    else if (counts || (node->type == DOC_NUMBER && unit == 'n'))
-        text_add(out, html_grouped(grouped, counts ? node->count : node->number));
-    else if (node->type == DOC_NUMBER && unit == '%')
-        text_format(out, "%.4g %%", round(1e8 * node->number) / 1e6);
-    else if (node->type == DOC_NUMBER && unit == '3')
-        text_format(out, "%.3g %%", 100 * node->number);
-    else if (node->type == DOC_NUMBER && unit == '$')
-        budget_print_dollars(node->number, out);
-    else if (node->type == DOC_NUMBER && unit == '1')
-        text_format(out, "%.1f %%", 100 * node->number);
-    else if (node->type == DOC_NUMBER && unit)
-        text_add(out, unit_text(&texts, node->number,
-                                unit == 'B'   ? UNIT_BYTES
-                                : unit == 'h' ? UNIT_DURATION
-                                              : UNIT_TIME));
-    else if (node->type == DOC_NUMBER)
-        text_format(out, "%.6g", node->number);
-    return counts || (node->type == DOC_STRING && node->length > 0) || node->type == DOC_NUMBER;
+    else if (known && (counts || is_number))
+        html_number(out, kinds[known - units], counts ? node->count : node->number);
+    else if (is_number)
+        text_format(out, unit == '3' ? "%.3g %%" : "%.6g", unit == '3' ? 100 * node->number : node->number);
+    return counts || is_text || is_number;
 }
 
 /* The texts that are no values of the document; NULL: it is not one of them, or there is none. */

@@ -93,6 +93,23 @@ class Maker {
         this.put('attacks/' + attack.replace(/\//g, '') + '.odd', 'x');
         this.run('report attacks -o attacks.html --title', attack);
     }
+
+    // A page of each command, about files whose names, and names in them, are attacks. Returns the pages' names.
+    named() {
+        const tag = '<img src=x onerror=window.ran=1>', model = `m${tag}.json`, trace = `k${tag}.json`, order = `./c${tag}.csv`;
+        this.put(model, {model_type: 'llama', hidden_size: 2048, intermediate_size: 5632, num_hidden_layers: 22, num_attention_heads: 32,
+            num_key_value_heads: 4, vocab_size: 32000, max_position_embeddings: 2048, torch_dtype: 'bfloat16'});
+        this.put(trace, {traceEvents: [0, 9].map((ts, i) => ({ph: 'X', cat: 'kernel', name: attack, ts, dur: 5, pid: 0, tid: 7,
+            args: {stream: 7, device: 0, correlation: i}}))});
+        this.run('plan -d h100 --devices 16 --global-batch 64 -o named.json --page named-plan.html -m', model);
+        this.run('plan -d h100 --devices 8..16 --global-batch 64 --page named-sweep.html -m', model);
+        this.run('simulate named.json --page named-played.html');
+        this.run('elastic named.json --faults 0 --page named-losses.html');
+        this.run('simulate --page named-replay.html --replay', trace);
+        this.run('simulate -s 1f1b -p 2 -n 4 --write-schedule', order);
+        this.run('simulate --page named-order.html -s', order);
+        return ['plan', 'sweep', 'played', 'losses', 'replay', 'order'].map((name) => 'named-' + name);
+    }
 }
 
 // Pages of one answer each, by name. `answers` keeps what the command prints beside its page.
@@ -103,6 +120,7 @@ const lines = {
     schedule: 'simulate -s interleaved -p 8 -n 32 --chunks 2',
     replay: 'simulate runs/plan.json',
     losses: 'elastic runs/plan.json --faults 0 --lose 3',
+    schedules: 'simulate --compare -p 4 -n 8',
     goodput: 'elastic --nodes 8 --stages 2 --rate rsc-1 --repair 6h --days 90 --seeds 3',
 };
 
@@ -116,6 +134,10 @@ function make(program, folder) {
         maker.answers[name] = maker.run(`${line} --page ${name}.html`);
     maker.plans = /id="planner-engine"[^>]*>\s*[^\s<]/.test(fs.readFileSync(maker.at('plan.html'), 'utf8'));
     maker.names = ['runs', 'attacks', ...Object.keys(lines)];
+    if (maker.plans) {
+        childProcess.execFileSync(path.join(top, 'scripts/make-site'), [maker.program, maker.at('site')], {stdio: 'pipe'});
+        maker.names.push('site/index');
+    }
     return maker;
 }
 

@@ -112,8 +112,8 @@ static void test_numbers_that_are_none_are_a_dash(void **state)
     HTML_ROW(&out, cell_head(NULL), cell_text(NULL), cell_text("<&"));
     expect(&out, "<tr><th scope=\"row\">\u2013</th><td>\u2013</td><td>&lt;&amp;</td></tr>\n");
     html_cell(&out, cell_number(HTML_GENERAL, 1.25));
-    html_cell(&out, cell_number(HTML_COUNT, -1e300)); /* all its digits, and no more */
-    assert_int_equal(strncmp(out.data, "<td class=\"n\">1.25</td><td class=\"n\">-1000000", 43), 0);
+    html_cell(&out, cell_number(HTML_COUNT, -1e300));
+    assert_string_equal(out.data, "<td class=\"n\">1.25</td><td class=\"n\">-1e+300</td>");
     text_release(&out);
     html_fact_share(&out, "a", NAN);
     html_fact_quantity(&out, "b", NAN, UNIT_TIME);
@@ -127,7 +127,7 @@ static void test_numbers_are_shown_as_their_kind(void **state)
     HTML_ROW(&out, cell_number(HTML_COUNT, 1234567), cell_number(HTML_GENERAL, 0.25),
              cell_number(HTML_GENERAL, 1234567), cell_number(HTML_SHARE, 0.125), cell_number(HTML_SHARE, 1e9),
              cell_number(HTML_BYTES, 4096), cell_number(HTML_RATE, 2.5e9), cell_number(HTML_TIME, 0.25));
-    expect(&out, "<tr><td class=\"n\">1,234,567</td><td class=\"n\">0.25</td><td class=\"n\">1.235e+06</td>"
+    expect(&out, "<tr><td class=\"n\">1,234,567</td><td class=\"n\">0.25</td><td class=\"n\">1,234,567</td>"
                  "<td class=\"n\">12.5 %</td><td class=\"n\">1e+11 %</td><td class=\"n\">4.00 KiB</td>"
                  "<td class=\"n\">2.500 GB/s</td><td class=\"n\">250.0 ms</td></tr>\n");
 }

@@ -183,7 +183,7 @@ static void test_any_document_is_a_table(void **state)
     assert_true(says(&report, ">similarity</dt><dd>1, 0.5, 0.5, 1</dd>"));
     assert_true(says(&report, "<td class=\"s\">&lt;b&gt;</td>"));
     assert_true(says(&report, ">au target</dt><dd>90.00 %</dd>"));
-    assert_true(says(&report, "<td class=\"n\">95.7 %</td><td class=\"s\">yes</td>"));
+    assert_true(says(&report, "<td class=\"n\">95.70 %</td><td class=\"s\">yes</td>"));
     assert_true(says(&report, "<td class=\"s\">13 values</td>"));
     report_release(&report);
 }

@@ -343,7 +343,8 @@ static void play_entries(void *context, size_t first, size_t last, int thread)
         entry->played = trial_by_name(entry->schedule, &shape, &entry->trial, &entry->reason);
         if (entry->played && playing->given->asked.figure != NULL)
             entry->played = simulate_keep_entry(entry, playing->given, &entry->reason);
-        trial_drop_passes(&entry->trial);
+        if (playing->given->asked.page == NULL)
+            trial_drop_passes(&entry->trial);
     }
 }
 
@@ -364,6 +365,54 @@ static bool check_entries(const struct simulate_entry *entries, int count, struc
     return simulate_as_usage(err);
 }
 
+/* The schedules of one timeline, whose devices follow one another. */
+struct together {
+    const struct simulate_entry *of[SIMULATE_MAX_ENTRIES];
+    int first[SIMULATE_MAX_ENTRIES + 1], count;
+};
+
+static void name_together(const void *context, int device, struct report_lane *lane)
+{
+    const struct together *all = context;
+    int i = 0;
+    while (i + 1 < all->count && device >= all->first[i + 1])
+        i++;
+    snprintf(lane->name, sizeof lane->name, "device %d", device - all->first[i]);
+    snprintf(lane->group, sizeof lane->group, "%s", all->of[i]->schedule->name);
+}
+
+/* Draws each schedule that was played as a group of lanes, all on one scale of time. */
+static bool draw_together(const struct simulate_entry *entries, int count, const struct playing *playing,
+                          struct error *err)
+{
+    struct together all = {.count = 0};
+    const struct report_timeline_options options = {.label = "micro-batch",
+                                                    .depth = playing->numbers->options.devices,
+                                                    .memory_title = "activations of a device",
+                                                    .memory_unit = "micro-batches",
+                                                    .apart = true,
+                                                    .name = name_together,
+                                                    .context = &all};
+    struct report_timeline *timeline = report_timeline_new(&options, err);
+    if (timeline == NULL)
+        return false;
+    const struct timeline_sink sink = report_timeline_sink(timeline);
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        const struct trial *trial = &entries[i].trial;
+        struct timeline_part part = {.device = all.first[all.count]};
+        if (!entries[i].played)
+            continue;
+        all.of[all.count++] = &entries[i];
+        all.first[all.count] = part.device + trial->devices;
+        ok = timeline_of_order(&trial->order, &trial->options, &trial->timing, &part, &sink, err);
+    }
+    ok = ok && report_timeline_draw(timeline, "Every pass of each schedule, on one scale of time",
+                                    &playing->given->report->drawing, err);
+    report_timeline_free(timeline);
+    return ok;
+}
+
 static bool play_all(struct simulate_entry *entries, int count, const struct simulate_options *given,
                      const struct simulate_numbers *numbers, struct error *err)
 {
@@ -378,6 +427,7 @@ static bool play_all(struct simulate_entry *entries, int count, const struct sim
     parallel_for(pool, (size_t)count, 1, play_entries, &playing);
     parallel_free(pool);
     if (!check_entries(entries, count, err) ||
+        (given->asked.page != NULL && !draw_together(entries, count, &playing, err)) ||
         (given->asked.figure != NULL && !simulate_draw_entries(entries, count, given, err)))
         return false;
     simulate_write_all(entries, count, numbers, &given->report->json);
