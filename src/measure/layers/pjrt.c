@@ -47,28 +47,8 @@ struct pjrt_program {
 
 /* ---- calls ---- */
 
-static const char *const call_names[] = {
-    [PJRT_PLUGIN_INITIALIZE] = "initialize",
-    [PJRT_EVENT_DESTROY] = "end an event",
-    [PJRT_EVENT_AWAIT] = "wait",
-    [PJRT_CLIENT_CREATE] = "create a client",
-    [PJRT_CLIENT_DESTROY] = "end the client",
-    [PJRT_CLIENT_PLATFORM_NAME] = "name its platform",
-    [PJRT_CLIENT_PLATFORM_VERSION] = "name its version",
-    [PJRT_CLIENT_ADDRESSABLE_DEVICES] = "list its devices",
-    [PJRT_CLIENT_COMPILE] = "compile",
-    [PJRT_CLIENT_BUFFER_FROM_HOST] = "copy an argument to the device",
-    [PJRT_DESCRIPTION_KIND] = "name its device",
-    [PJRT_DEVICE_DESCRIPTION] = "describe its device",
-    [PJRT_EXECUTABLE_DESTROY] = "end a program",
-    [PJRT_EXECUTABLE_OUTPUTS] = "count results",
-    [PJRT_EXECUTABLE_COSTS] = "analyse costs",
-    [PJRT_LOADED_DESTROY] = "unload a program",
-    [PJRT_LOADED_EXECUTABLE] = "describe a program",
-    [PJRT_LOADED_EXECUTE] = "run",
-    [PJRT_BUFFER_DESTROY] = "free a buffer",
-    [PJRT_EXECUTABLE_MEMORY] = "analyse memory",
-};
+#define WORDS(name, place, words) [place] = (words),
+static const char *const call_names[] = {PJRT_CALLS(WORDS)};
 
 static bool has_call(const struct pjrt *pjrt, enum pjrt_slot slot)
 {

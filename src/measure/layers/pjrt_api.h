@@ -15,32 +15,35 @@
 #define PJRT_ENTRY "GetPjrtApi"
 #define PJRT_MAJOR 0 /* another one has other layouts */
 
-/* Places of calls in the table. */
+/* Calls: the place in the table, and what is said of one that fails. Of an error, the first two return nothing. */
+#define PJRT_CALLS(X)                                                                                        \
+    X(ERROR_DESTROY, 0, "end an error")                                                                      \
+    X(ERROR_MESSAGE, 1, "explain an error")                                                                  \
+    X(ERROR_CODE, 2, "name an error")                                                                        \
+    X(PLUGIN_INITIALIZE, 3, "initialize")                                                                    \
+    X(EVENT_DESTROY, 5, "end an event")                                                                      \
+    X(EVENT_AWAIT, 8, "wait")                                                                                \
+    X(CLIENT_CREATE, 10, "create a client")                                                                  \
+    X(CLIENT_DESTROY, 11, "end the client")                                                                  \
+    X(CLIENT_PLATFORM_NAME, 12, "name its platform")                                                         \
+    X(CLIENT_PLATFORM_VERSION, 14, "name its version")                                                       \
+    X(CLIENT_ADDRESSABLE_DEVICES, 16, "list its devices")                                                    \
+    X(CLIENT_COMPILE, 20, "compile")                                                                         \
+    X(CLIENT_BUFFER_FROM_HOST, 22, "copy an argument to the device")                                         \
+    X(DESCRIPTION_KIND, 26, "name its device")                                                               \
+    X(DEVICE_DESCRIPTION, 29, "describe its device")                                                         \
+    X(EXECUTABLE_DESTROY, 40, "end a program")                                                               \
+    X(EXECUTABLE_OUTPUTS, 44, "count results")                                                               \
+    X(EXECUTABLE_COSTS, 46, "analyse costs")                                                                 \
+    X(LOADED_DESTROY, 50, "unload a program")                                                                \
+    X(LOADED_EXECUTABLE, 51, "describe a program")                                                           \
+    X(LOADED_EXECUTE, 55, "run")                                                                             \
+    X(BUFFER_DESTROY, 58, "free a buffer")                                                                   \
+    X(EXECUTABLE_MEMORY, 96, "analyse memory")
+
+#define PJRT_SLOT(name, place, words) PJRT_##name = (place),
 enum pjrt_slot {
-    PJRT_ERROR_DESTROY = 0, /* returns nothing */
-    PJRT_ERROR_MESSAGE = 1, /* returns nothing */
-    PJRT_ERROR_CODE = 2,
-    PJRT_PLUGIN_INITIALIZE = 3,
-    PJRT_EVENT_DESTROY = 5,
-    PJRT_EVENT_AWAIT = 8,
-    PJRT_CLIENT_CREATE = 10,
-    PJRT_CLIENT_DESTROY = 11,
-    PJRT_CLIENT_PLATFORM_NAME = 12,
-    PJRT_CLIENT_PLATFORM_VERSION = 14,
-    PJRT_CLIENT_ADDRESSABLE_DEVICES = 16,
-    PJRT_CLIENT_COMPILE = 20,
-    PJRT_CLIENT_BUFFER_FROM_HOST = 22,
-    PJRT_DESCRIPTION_KIND = 26,
-    PJRT_DEVICE_DESCRIPTION = 29,
-    PJRT_EXECUTABLE_DESTROY = 40,
-    PJRT_EXECUTABLE_OUTPUTS = 44,
-    PJRT_EXECUTABLE_COSTS = 46,
-    PJRT_LOADED_DESTROY = 50,
-    PJRT_LOADED_EXECUTABLE = 51,
-    PJRT_LOADED_EXECUTE = 55,
-    PJRT_BUFFER_DESTROY = 58,
-    PJRT_EXECUTABLE_MEMORY = 96,
-    PJRT_SLOTS_NEEDED = PJRT_BUFFER_DESTROY + 1, /* without the rest there is nothing to measure */
+    PJRT_CALLS(PJRT_SLOT) PJRT_SLOTS_NEEDED = PJRT_BUFFER_DESTROY + 1 /* the rest can be done without */
 };
 
 struct pjrt_error;

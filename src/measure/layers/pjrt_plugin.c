@@ -1,7 +1,5 @@
 #include "measure/layers/pjrt_plugin.h"
 
-#include "core/text.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
@@ -9,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Files are named xla_cuda_plugin.so, xla_rocm_plugin.so, pjrt_c_api_gpu_plugin.so. */
 static bool is_for_gpus(const char *path)
@@ -38,76 +37,63 @@ static const struct known {
 
 static bool read_integers(struct pjrt_value *value, struct arena *arena, const char *text)
 {
-    size_t count = 0, room = strlen(text) / 2 + 1;
-    int64_t *numbers = ARENA_ARRAY(arena, room, int64_t);
-    char *end = NULL;
-    for (const char *at = text; numbers && count < room; at = end + 1) {
+    int64_t *numbers = ARENA_ARRAY(arena, strlen(text) / 2 + 1, int64_t);
+    bool ok = numbers;
+    for (char *end; ok; text = end + 1) {
         errno = 0;
-        numbers[count++] = strtoll(at, &end, 10);
-        if (end == at || errno != 0 || *end != ',')
+        numbers[value->size++] = strtoll(text, &end, 10);
+        ok = end > text && errno == 0 && (!*end || *end == ',');
+        if (!*end)
             break;
     }
-    if (!numbers || end == text || *end || errno != 0 || !strchr("0123456789", end[-1]))
-        return false;
-    value->integers = numbers;
-    value->size = count;
-    if (value->type == PJRT_VALUE_INTEGER)
+    if (ok && value->type == PJRT_VALUE_INTEGER)
         value->integer = numbers[0];
-    return value->type == PJRT_VALUE_INTEGERS || count == 1;
-}
-
-static bool is_one_of(const char *text, const char *const *words)
-{
-    while (*words && strcmp(text, *words) != 0)
-        words++;
-    return *words;
+    else
+        value->integers = numbers;
+    return ok && (value->type == PJRT_VALUE_INTEGERS || value->size == 1);
 }
 
 /* False: the text is no value of this type. */
 static bool read_value(struct pjrt_value *value, struct arena *arena, const char *text)
 {
-    static const char *const yes[] = {"true", "True", "1", NULL}, *const no[] = {"false", "False", "0", NULL};
     char *end;
-    value->size = 1;
-    switch (value->type) {
-    case PJRT_VALUE_FLAG:
-        value->flag = is_one_of(text, yes);
-        return value->flag || is_one_of(text, no);
-    case PJRT_VALUE_FLOAT:
+    value->size = 0;
+    if (value->type == PJRT_VALUE_INTEGER || value->type == PJRT_VALUE_INTEGERS)
+        return read_integers(value, arena, text);
+    value->size = value->type == PJRT_VALUE_STRING ? strlen(text) : 1;
+    if (value->type == PJRT_VALUE_FLOAT) {
         value->number = strtof(text, &end);
         return end > text && !*end;
-    case PJRT_VALUE_INTEGER:
-    case PJRT_VALUE_INTEGERS:
-        return read_integers(value, arena, text);
-    default:
-        value->string = text;
-        value->size = strlen(text);
-        return true;
     }
+    if (value->type == PJRT_VALUE_FLAG) {
+        value->flag = strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
+        return value->flag || strcmp(text, "0") == 0 || strcasecmp(text, "false") == 0;
+    }
+    value->string = text;
+    return true;
 }
 
-/* `from`: the option or variable, for the error. type -1: as the text looks. */
-static bool add(struct pjrt_client_options *options, struct arena *arena, const char *name, int type,
-                int64_t unit, const char *text, const char *from, struct error *err)
+/* `from`: the option or variable, for the error. `row`: NULL: the type is the first as which the text can be read. */
+static bool add(struct pjrt_client_options *options, struct arena *arena, const char *name,
+                const struct known *row, const char *text, const char *from, struct error *err)
 {
     static const enum pjrt_value_type guesses[] = {PJRT_VALUE_INTEGER, PJRT_VALUE_INTEGERS, PJRT_VALUE_FLOAT,
                                                    PJRT_VALUE_FLAG, PJRT_VALUE_STRING};
-    struct pjrt_value value = {
-        .head.size = sizeof value, .name = name, .name_size = strlen(name), .type = type};
+    struct pjrt_value value = {.head.size = sizeof value, .name = name, .name_size = strlen(name)};
+    bool read = false;
     for (int i = 0; i < options->count; i++)
         if (strcmp(options->values[i].name, name) == 0)
             return true;
     if (!(options->values = arena_grow(arena, options->values, options->count, &options->room, sizeof value)))
         return error_memory(err);
-    bool read = type >= 0 && read_value(&value, arena, text);
-    for (size_t i = 0; type < 0 && !read; i++) {
-        value.type = guesses[i];
+    for (size_t i = 0; i < (row ? 1 : sizeof guesses / sizeof *guesses) && !read; i++) {
+        value.type = (int)(row ? row->type : guesses[i]);
         read = read_value(&value, arena, text);
     }
     if (!read)
         return error_set(err, ERROR_USAGE, "%s: %s cannot be '%s'", from, name, text);
-    if (value.type == PJRT_VALUE_INTEGER && unit > 1)
-        value.integer = value.integer > INT64_MAX / unit ? INT64_MAX : value.integer * unit;
+    if (row && row->unit > 1 && from == row->variable)
+        value.integer = value.integer > INT64_MAX / row->unit ? INT64_MAX : value.integer * row->unit;
     options->values[options->count++] = value;
     return true;
 }
@@ -125,18 +111,17 @@ bool pjrt_options_read(struct pjrt_client_options *options, struct arena *arena,
         const char *text = arena_string(arena, equal + 1);
         if (!name || !text)
             return error_memory(err);
-        int type = -1;
+        const struct known *row = NULL;
         for (size_t k = 0; k < KNOWN; k++)
             if (strcmp(known[k].name, name) == 0)
-                type = (int)known[k].type;
-        if (!add(options, arena, name, type, 1, text, "--plugin-option", err))
+                row = &known[k];
+        if (!add(options, arena, name, row, text, "--plugin-option", err))
             return false;
     }
     for (size_t k = 0; k < KNOWN && is_for_gpus(path); k++) {
         const char *text = getenv(known[k].variable);
         if (text && *text && strcmp(text, "all") != 0 &&
-            !add(options, arena, known[k].name, (int)known[k].type, known[k].unit, text, known[k].variable,
-                 err))
+            !add(options, arena, known[k].name, &known[k], text, known[k].variable, err))
             return false;
     }
     return true;
