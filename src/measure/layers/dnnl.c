@@ -120,22 +120,37 @@ static int add_array(struct made *made, dnnl_data_type_t type, array_desc desc)
     return number;
 }
 
-static void add_argument(struct made *made, int argument, int array)
+/* Returns the number of another view of an array's bytes, which may be transposed; of a new array for number -1. */
+static int view(struct made *made, array_desc desc, int array)
 {
-    struct step *step = &made->steps[made->step_count - 1];
-    if (!made->failed)
-        step->arguments[step->count++] = (dnnl_exec_arg_t){argument, made->arrays[array]};
+    if (array < 0)
+        return add_array(made, made->type, desc);
+    if (!made->failed && made->array_count == MAX_ARRAYS)
+        ok(made, dnnl_out_of_memory, "view an array");
+    if (made->failed ||
+        !ok(made, dnnl_memory_create(&made->arrays[made->array_count], desc, engine, made->data[array]),
+            "view an array"))
+        return 0;
+    return made->array_count++;
 }
 
-/* Adds the primitive of a description, which it frees, unless there was a failure. */
-static void add_step(struct made *made, dnnl_primitive_desc_t desc)
+/* Adds the primitive of a description, which it frees, with arrays as its arguments, unless there was a failure. */
+static void add_step(struct made *made, dnnl_primitive_desc_t desc, const int (*arguments)[2], int count)
 {
-    if (!made->failed &&
-        ok(made, dnnl_primitive_create(&made->steps[made->step_count].primitive, desc), "make a primitive"))
+    struct step *step = &made->steps[made->step_count];
+    if (!made->failed && ok(made, dnnl_primitive_create(&step->primitive, desc), "make a primitive")) {
         made->step_count++;
+        for (; step->count < count; step->count++)
+            step->arguments[step->count] =
+                (dnnl_exec_arg_t){arguments[step->count][0], made->arrays[arguments[step->count][1]]};
+    }
     if (desc)
         dnnl_primitive_desc_destroy(desc);
 }
+
+#define ADD_STEP(made, desc, ...)                                                                            \
+    add_step(made, desc, (const int[][2]){__VA_ARGS__},                                                      \
+             sizeof((const int[][2]){__VA_ARGS__}) / sizeof(int[2]))
 
 /* ---- tasks ---- */
 
@@ -152,29 +167,12 @@ static void add_product(struct made *made, const struct kernel_task *task, const
         describe(made, made->type, rank, right + skip, flipped[1]),
         describe(made, made->type, rank, result + skip, false),
     };
-    static const int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    int numbers[3];
-    for (int i = 0; i < 3; i++) {
-        if (arrays[i] < 0) {
-            numbers[i] = add_array(made, made->type, descs[i]);
-            continue;
-        }
-        /* another view of the same bytes, which may be transposed */
-        if (made->failed || made->array_count >= MAX_ARRAYS ||
-            !ok(made,
-                dnnl_memory_create(&made->arrays[made->array_count], descs[i], engine, made->data[arrays[i]]),
-                "view an array"))
-            return;
-        numbers[i] = made->array_count++;
-    }
+    int at[3];
+    for (int i = 0; i < 3; i++)
+        at[i] = view(made, descs[i], arrays[i]);
     dnnl_primitive_desc_t product = NULL;
-    if (!made->failed &&
-        ok(made,
-           dnnl_matmul_primitive_desc_create(&product, engine, descs[0], descs[1], NULL, descs[2], NULL),
-           "describe a product"))
-        add_step(made, product);
-    for (int i = 0; i < 3 && !made->failed; i++)
-        add_argument(made, arguments[i], numbers[i]);
+    if (!made->failed && ok(made, PRODUCT(&product, descs[0], descs[1], descs[2]), "describe a product"))
+        ADD_STEP(made, product, {DNNL_ARG_SRC, at[0]}, {DNNL_ARG_WEIGHTS, at[1]}, {DNNL_ARG_DST, at[2]});
 }
 
 static void make_product(struct made *made, const struct kernel_task *task)
@@ -189,42 +187,17 @@ static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bo
     const dnnl_dim_t dims[] = {rows, width};
     array_desc desc = describe(made, made->type, 2, dims, false);
     dnnl_primitive_desc_t forward = NULL, back = NULL;
-    int own[3];
-    for (int i = 0; i < 3; i++) {
-        int shared = i == 0 ? from : i == 1 ? to : -1;
-        if (shared < 0) {
-            own[i] = i < 2 || backward ? add_array(made, made->type, desc) : 0;
-        } else if (!made->failed && made->array_count < MAX_ARRAYS &&
-                   ok(made,
-                      dnnl_memory_create(&made->arrays[made->array_count], desc, engine, made->data[shared]),
-                      "view an array")) {
-            own[i] = made->array_count++;
-        } else {
-            ok(made, dnnl_out_of_memory, "view an array");
-            own[i] = 0;
-        }
-    }
-    if (made->failed ||
-        !ok(made,
-            dnnl_softmax_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
-                                                       dnnl_softmax_accurate, desc, desc, 1, NULL),
-            "describe a softmax"))
+    int source = view(made, desc, from), target = view(made, desc, to),
+        shares = backward ? add_array(made, made->type, desc) : 0;
+    if (made->failed || !ok(made, SOFTMAX(&forward, desc), "describe a softmax"))
         return;
     if (!backward) {
-        add_step(made, forward);
-        add_argument(made, DNNL_ARG_SRC, own[0]);
-        add_argument(made, DNNL_ARG_DST, own[1]);
+        ADD_STEP(made, forward, {DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target});
         return;
     }
-    if (ok(made,
-           dnnl_softmax_backward_primitive_desc_create(&back, engine, dnnl_softmax_accurate, desc, desc, desc,
-                                                       1, forward, NULL),
-           "describe a softmax")) {
-        add_step(made, back);
-        add_argument(made, DNNL_ARG_DST, own[2]);
-        add_argument(made, DNNL_ARG_DIFF_DST, own[0]);
-        add_argument(made, DNNL_ARG_DIFF_SRC, own[1]);
-    }
+    if (ok(made, SOFTMAX_BACK(&back, desc, forward), "describe a softmax"))
+        ADD_STEP(made, back, {DNNL_ARG_DST, shares}, {DNNL_ARG_DIFF_DST, source},
+                 {DNNL_ARG_DIFF_SRC, target});
     dnnl_primitive_desc_destroy(forward);
 }
 
@@ -273,50 +246,28 @@ static void make_norm(struct made *made, const struct kernel_task *task)
     int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
         mean = add_array(made, dnnl_f32, rows), variance = add_array(made, dnnl_f32, rows),
         scale = add_array(made, dnnl_f32, weights), shift = add_array(made, dnnl_f32, weights);
-    if (made->failed ||
-        !ok(made,
-            dnnl_layer_normalization_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
-                                                                   data, data, rows, EPSILON, flags, NULL),
-            "describe a norm"))
+    if (made->failed || !ok(made, NORM(&forward, data, rows, flags), "describe a norm"))
         return;
-    bool described =
-        !task->is_backward ||
-        ok(made,
-           dnnl_layer_normalization_backward_primitive_desc_create(&back, engine, dnnl_backward, data, data,
-                                                                   data, rows, EPSILON, flags, forward, NULL),
-           "describe a norm");
-    add_step(made, forward);
-    add_argument(made, DNNL_ARG_SRC, x);
-    add_argument(made, DNNL_ARG_DST, y);
-    add_argument(made, DNNL_ARG_MEAN, mean);
-    add_argument(made, DNNL_ARG_VARIANCE, variance);
-    add_argument(made, DNNL_ARG_SCALE, scale);
-    add_argument(made, DNNL_ARG_SHIFT, shift);
-    if (!task->is_backward || !described || made->failed) {
-        if (back)
-            dnnl_primitive_desc_destroy(back);
+    if (task->is_backward)
+        ok(made, NORM_BACK(&back, data, rows, flags, forward), "describe a norm");
+    ADD_STEP(made, forward, {DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}, {DNNL_ARG_MEAN, mean},
+             {DNNL_ARG_VARIANCE, variance}, {DNNL_ARG_SCALE, scale}, {DNNL_ARG_SHIFT, shift});
+    if (!back)
         return;
+    if (!made->failed) { /* the forward pass, whose results it reads, is run once, now */
+        struct step *first = &made->steps[0];
+        ok(made, dnnl_primitive_execute(first->primitive, made->stream, first->count, first->arguments),
+           "run a norm");
+        dnnl_stream_wait(made->stream);
+        dnnl_primitive_destroy(first->primitive);
+        memset(first, 0, sizeof *first);
+        made->step_count = 0;
     }
-    /* the forward pass, whose results it reads, is run once, now */
-    struct step *first = &made->steps[0];
-    ok(made, dnnl_primitive_execute(first->primitive, made->stream, first->count, first->arguments),
-       "run a norm");
-    dnnl_stream_wait(made->stream);
-    dnnl_primitive_destroy(first->primitive);
-    memset(first, 0, sizeof *first);
-    made->step_count = 0;
     int gradient = add_array(made, made->type, data), scales = add_array(made, dnnl_f32, weights),
         shifts = add_array(made, dnnl_f32, weights);
-    add_step(made, back);
-    add_argument(made, DNNL_ARG_SRC, x);
-    add_argument(made, DNNL_ARG_DIFF_DST, y);
-    add_argument(made, DNNL_ARG_MEAN, mean);
-    add_argument(made, DNNL_ARG_VARIANCE, variance);
-    add_argument(made, DNNL_ARG_SCALE, scale);
-    add_argument(made, DNNL_ARG_SHIFT, shift);
-    add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
-    add_argument(made, DNNL_ARG_DIFF_SCALE, scales);
-    add_argument(made, DNNL_ARG_DIFF_SHIFT, shifts);
+    ADD_STEP(made, back, {DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_MEAN, mean},
+             {DNNL_ARG_VARIANCE, variance}, {DNNL_ARG_SCALE, scale}, {DNNL_ARG_SHIFT, shift},
+             {DNNL_ARG_DIFF_SRC, gradient}, {DNNL_ARG_DIFF_SCALE, scales}, {DNNL_ARG_DIFF_SHIFT, shifts});
 }
 
 static void make_activation(struct made *made, const struct kernel_task *task)
@@ -325,27 +276,14 @@ static void make_activation(struct made *made, const struct kernel_task *task)
     dnnl_primitive_desc_t forward = NULL, back = NULL;
     int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
         gradient = task->is_backward ? add_array(made, made->type, data) : 0;
-    if (made->failed ||
-        !ok(made,
-            dnnl_eltwise_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
-                                                       dnnl_eltwise_gelu_tanh, data, data, 0.0F, 0.0F, NULL),
-            "describe an activation"))
+    if (made->failed || !ok(made, GELU(&forward, data), "describe an activation"))
         return;
     if (!task->is_backward) {
-        add_step(made, forward);
-        add_argument(made, DNNL_ARG_SRC, x);
-        add_argument(made, DNNL_ARG_DST, y);
+        ADD_STEP(made, forward, {DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y});
         return;
     }
-    if (ok(made,
-           dnnl_eltwise_backward_primitive_desc_create(&back, engine, dnnl_eltwise_gelu_tanh, data, data,
-                                                       data, 0.0F, 0.0F, forward, NULL),
-           "describe an activation")) {
-        add_step(made, back);
-        add_argument(made, DNNL_ARG_SRC, x);
-        add_argument(made, DNNL_ARG_DIFF_DST, y);
-        add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
-    }
+    if (ok(made, GELU_BACK(&back, data, forward), "describe an activation"))
+        ADD_STEP(made, back, {DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_SRC, gradient});
     dnnl_primitive_desc_destroy(forward);
 }
 
@@ -355,14 +293,8 @@ static void make_pointwise(struct made *made, const struct kernel_task *task)
     dnnl_primitive_desc_t sum = NULL;
     int a = add_array(made, made->type, data), b = add_array(made, made->type, data),
         c = add_array(made, made->type, data);
-    if (made->failed ||
-        !ok(made, dnnl_binary_primitive_desc_create(&sum, engine, dnnl_binary_add, data, data, data, NULL),
-            "describe a sum"))
-        return;
-    add_step(made, sum);
-    add_argument(made, DNNL_ARG_SRC_0, a);
-    add_argument(made, DNNL_ARG_SRC_1, b);
-    add_argument(made, DNNL_ARG_DST, c);
+    if (!made->failed && ok(made, SUM(&sum, data), "describe a sum"))
+        ADD_STEP(made, sum, {DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, c});
 }
 
 /* ---- the table ---- */

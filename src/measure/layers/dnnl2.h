@@ -1,6 +1,5 @@
-/* oneDNN 2 with the calls of oneDNN 3, as far as dnnl.c makes them: there an array's description is an object behind a
- * pointer, and one call makes the description of a primitive. Where oneDNN 2 takes one description for arrays of the
- * same shape, the second is left out. */
+/* What dnnl.c calls of oneDNN 3, and how oneDNN 2 is called for it: there an array's description is no object behind a
+ * pointer, and a primitive is described by its operation. `engine` is dnnl.c's. */
 #ifndef REHEARSE_MEASURE_LAYERS_DNNL2_H
 #define REHEARSE_MEASURE_LAYERS_DNNL2_H
 
@@ -10,6 +9,29 @@
 #if DNNL_VERSION_MAJOR >= 3
 
 typedef dnnl_memory_desc_t array_desc;
+
+#define PRODUCT(desc, left, right, result)                                                                   \
+    dnnl_matmul_primitive_desc_create(desc, engine, left, right, NULL, result, NULL)
+#define SOFTMAX(desc, array)                                                                                 \
+    dnnl_softmax_forward_primitive_desc_create(desc, engine, dnnl_forward_training, dnnl_softmax_accurate,   \
+                                               array, array, 1, NULL)
+#define SOFTMAX_BACK(desc, array, forward)                                                                   \
+    dnnl_softmax_backward_primitive_desc_create(desc, engine, dnnl_softmax_accurate, array, array, array, 1, \
+                                                forward, NULL)
+#define NORM(desc, array, rows, flags)                                                                       \
+    dnnl_layer_normalization_forward_primitive_desc_create(desc, engine, dnnl_forward_training, array,       \
+                                                           array, rows, EPSILON, flags, NULL)
+#define NORM_BACK(desc, array, rows, flags, forward)                                                         \
+    dnnl_layer_normalization_backward_primitive_desc_create(desc, engine, dnnl_backward, array, array,       \
+                                                            array, rows, EPSILON, flags, forward, NULL)
+#define GELU(desc, array)                                                                                    \
+    dnnl_eltwise_forward_primitive_desc_create(desc, engine, dnnl_forward_training, dnnl_eltwise_gelu_tanh,  \
+                                               array, array, 0.0F, 0.0F, NULL)
+#define GELU_BACK(desc, array, forward)                                                                      \
+    dnnl_eltwise_backward_primitive_desc_create(desc, engine, dnnl_eltwise_gelu_tanh, array, array, array,   \
+                                                0.0F, 0.0F, forward, NULL)
+#define SUM(desc, array)                                                                                     \
+    dnnl_binary_primitive_desc_create(desc, engine, dnnl_binary_add, array, array, array, NULL)
 
 #else
 
@@ -35,101 +57,51 @@ static dnnl_status_t dnnl_memory_desc_destroy(array_desc desc)
     return dnnl_success;
 }
 
-static dnnl_status_t dnnl_matmul_primitive_desc_create(dnnl_primitive_desc_t *desc, dnnl_engine_t engine,
-                                                       array_desc left, array_desc right, array_desc bias,
-                                                       array_desc result, const_dnnl_primitive_attr_t options)
+static union {
+    dnnl_matmul_desc_t product;
+    dnnl_softmax_v2_desc_t softmax;
+    dnnl_layer_normalization_desc_t norm;
+    dnnl_eltwise_desc_t gelu;
+    dnnl_binary_desc_t sum;
+} operation; /* of the primitive that is described next */
+
+static dnnl_status_t describe_operation(dnnl_status_t status, dnnl_primitive_desc_t *desc,
+                                        dnnl_engine_t where, const_dnnl_primitive_desc_t forward)
 {
-    dnnl_matmul_desc_t operation;
-    dnnl_status_t status = dnnl_matmul_desc_init(&operation, left, right, bias, result);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, NULL)
+    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, NULL, where, forward)
                                   : status;
 }
 
-static dnnl_status_t dnnl_softmax_forward_primitive_desc_create(dnnl_primitive_desc_t *desc,
-                                                                dnnl_engine_t engine, dnnl_prop_kind_t kind,
-                                                                dnnl_alg_kind_t algorithm, array_desc from,
-                                                                array_desc to, int axis,
-                                                                const_dnnl_primitive_attr_t options)
-{
-    dnnl_softmax_v2_desc_t operation;
-    dnnl_status_t status = dnnl_softmax_v2_forward_desc_init(&operation, kind, algorithm, from, to, axis);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, NULL)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_softmax_backward_primitive_desc_create(
-    dnnl_primitive_desc_t *desc, dnnl_engine_t engine, dnnl_alg_kind_t algorithm, array_desc from_gradient,
-    array_desc to_gradient, array_desc to, int axis, const_dnnl_primitive_desc_t forward,
-    const_dnnl_primitive_attr_t options)
-{
-    dnnl_softmax_v2_desc_t operation;
-    dnnl_status_t status =
-        dnnl_softmax_v2_backward_desc_init(&operation, algorithm, from_gradient, to_gradient, to, axis);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, forward)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_layer_normalization_forward_primitive_desc_create(
-    dnnl_primitive_desc_t *desc, dnnl_engine_t engine, dnnl_prop_kind_t kind, array_desc from, array_desc to,
-    array_desc rows, float epsilon, unsigned flags, const_dnnl_primitive_attr_t options)
-{
-    (void)to;
-    dnnl_layer_normalization_desc_t operation;
-    dnnl_status_t status =
-        dnnl_layer_normalization_forward_desc_init(&operation, kind, from, rows, epsilon, flags);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, NULL)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_layer_normalization_backward_primitive_desc_create(
-    dnnl_primitive_desc_t *desc, dnnl_engine_t engine, dnnl_prop_kind_t kind, array_desc from_gradient,
-    array_desc to_gradient, array_desc from, array_desc rows, float epsilon, unsigned flags,
-    const_dnnl_primitive_desc_t forward, const_dnnl_primitive_attr_t options)
-{
-    (void)to_gradient;
-    dnnl_layer_normalization_desc_t operation;
-    dnnl_status_t status = dnnl_layer_normalization_backward_desc_init(&operation, kind, from_gradient, from,
-                                                                       rows, epsilon, flags);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, forward)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_eltwise_forward_primitive_desc_create(dnnl_primitive_desc_t *desc,
-                                                                dnnl_engine_t engine, dnnl_prop_kind_t kind,
-                                                                dnnl_alg_kind_t algorithm, array_desc from,
-                                                                array_desc to, float alpha, float beta,
-                                                                const_dnnl_primitive_attr_t options)
-{
-    (void)to;
-    dnnl_eltwise_desc_t operation;
-    dnnl_status_t status = dnnl_eltwise_forward_desc_init(&operation, kind, algorithm, from, alpha, beta);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, NULL)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_eltwise_backward_primitive_desc_create(
-    dnnl_primitive_desc_t *desc, dnnl_engine_t engine, dnnl_alg_kind_t algorithm, array_desc from_gradient,
-    array_desc to_gradient, array_desc data, float alpha, float beta, const_dnnl_primitive_desc_t forward,
-    const_dnnl_primitive_attr_t options)
-{
-    (void)to_gradient;
-    dnnl_eltwise_desc_t operation;
-    dnnl_status_t status =
-        dnnl_eltwise_backward_desc_init(&operation, algorithm, from_gradient, data, alpha, beta);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, forward)
-                                  : status;
-}
-
-static dnnl_status_t dnnl_binary_primitive_desc_create(dnnl_primitive_desc_t *desc, dnnl_engine_t engine,
-                                                       dnnl_alg_kind_t algorithm, array_desc left,
-                                                       array_desc right, array_desc result,
-                                                       const_dnnl_primitive_attr_t options)
-{
-    dnnl_binary_desc_t operation;
-    dnnl_status_t status = dnnl_binary_desc_init(&operation, algorithm, left, right, result);
-    return status == dnnl_success ? dnnl_primitive_desc_create(desc, &operation, options, engine, NULL)
-                                  : status;
-}
+#define PRODUCT(desc, left, right, result)                                                                   \
+    describe_operation(dnnl_matmul_desc_init(&operation.product, left, right, NULL, result), desc, engine,   \
+                       NULL)
+#define SOFTMAX(desc, array)                                                                                 \
+    describe_operation(dnnl_softmax_v2_forward_desc_init(&operation.softmax, dnnl_forward_training,          \
+                                                         dnnl_softmax_accurate, array, array, 1),            \
+                       desc, engine, NULL)
+#define SOFTMAX_BACK(desc, array, forward)                                                                   \
+    describe_operation(dnnl_softmax_v2_backward_desc_init(&operation.softmax, dnnl_softmax_accurate, array,  \
+                                                          array, array, 1),                                  \
+                       desc, engine, forward)
+#define NORM(desc, array, rows, flags)                                                                       \
+    describe_operation(dnnl_layer_normalization_forward_desc_init(&operation.norm, dnnl_forward_training,    \
+                                                                  array, rows, EPSILON, flags),              \
+                       desc, engine, NULL)
+#define NORM_BACK(desc, array, rows, flags, forward)                                                         \
+    describe_operation(dnnl_layer_normalization_backward_desc_init(&operation.norm, dnnl_backward, array,    \
+                                                                   array, rows, EPSILON, flags),             \
+                       desc, engine, forward)
+#define GELU(desc, array)                                                                                    \
+    describe_operation(dnnl_eltwise_forward_desc_init(&operation.gelu, dnnl_forward_training,                \
+                                                      dnnl_eltwise_gelu_tanh, array, 0.0F, 0.0F),            \
+                       desc, engine, NULL)
+#define GELU_BACK(desc, array, forward)                                                                      \
+    describe_operation(                                                                                      \
+        dnnl_eltwise_backward_desc_init(&operation.gelu, dnnl_eltwise_gelu_tanh, array, array, 0.0F, 0.0F),  \
+        desc, engine, forward)
+#define SUM(desc, array)                                                                                     \
+    describe_operation(dnnl_binary_desc_init(&operation.sum, dnnl_binary_add, array, array, array), desc,    \
+                       engine, NULL)
 
 #endif
 #endif
