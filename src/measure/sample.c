@@ -63,34 +63,17 @@ static double square(double value)
     return value * value;
 }
 
-/* How much more the shares of blocks above the median vary than those of independent samples. */
-static double follow_of(const double *times, int count, double median)
-{
-    int size = (int)sqrt((double)count), blocks = size > 0 ? count / size : 0;
-    if (blocks < MIN_BLOCKS)
-        return 1.0;
-    double sum = 0.0;
-    for (int b = 0; b < blocks; b++) {
-        double above = 0.0;
-        for (int i = b * size; i < (b + 1) * size; i++)
-            above += times[i] > median ? 1.0 : times[i] < median ? 0.0 : 0.5;
-        double apart = above / size - 0.5;
-        sum += apart * apart;
-    }
-    return fmax(1.0, 4.0 * size * sum / blocks);
-}
-
-/* The same where a block is `width` rounds (0: there are too few); *student: how much more to take it for, as blocks
- * are few. */
-static double follow_of_rounds(const double *times, const int *rounds, int count, double median, int width,
-                               double *student)
+/* How much more the shares of blocks above the median vary than those of independent samples, where a block is `width`
+ * rounds, or samples without rounds (0: there are too few); *student: how much more to take it for, as blocks are few. */
+static double follow_of(const double *times, const int *rounds, int count, double median, int width,
+                        double *student)
 {
     double sum = 0.0, above = 0.0;
     int blocks = 0, size = 0;
     for (int i = 0; i < count; i++) {
         above += times[i] > median ? 0.5 : times[i] < median ? -0.5 : 0.0;
         size++;
-        if (i + 1 < count && rounds[i + 1] / width == rounds[i] / width)
+        if (i + 1 < count && (rounds ? rounds[i + 1] / width == rounds[i] / width : size < width))
             continue;
         sum += above * above / size;
         above = 0.0;
@@ -108,10 +91,10 @@ static double follow(const double *times, const int *rounds, int count, double m
 {
     double most = 1.0, student;
     if (!rounds)
-        return follow_of(times, count, median);
-    double narrow = fmax(1.0, follow_of_rounds(times, rounds, count, median, 1, &student));
+        return fmax(1.0, follow_of(times, NULL, count, median, (int)sqrt((double)count), &student));
+    double narrow = fmax(1.0, follow_of(times, rounds, count, median, 1, &student));
     for (int width = 1; width <= (rounds[count - 1] - rounds[0] + 1) / MIN_BLOCKS; width *= 2) {
-        double wide = follow_of_rounds(times, rounds, count, median, width, &student);
+        double wide = follow_of(times, rounds, count, median, width, &student);
         most = fmax(most, fmax(student * wide, narrow + 3.0 * (wide - narrow)));
     }
     return most;

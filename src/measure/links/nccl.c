@@ -329,21 +329,17 @@ static void release(void *context)
     atomic_store(&over->watch_ends, true);
     if (over->is_watched)
         pthread_join(over->watch, NULL);
-    bool is_lost = atomic_load(&over->is_lost); /* then the driver would wait for ever */
+    bool is_lost = atomic_load(&over->is_lost);
     if (over->all)
         (is_lost ? over->nccl.abort : over->nccl.destroy)(over->all);
-    if (over->start && !is_lost)
+    if (over->device >= 0 && !is_lost) { /* else the driver would wait for ever */
         over->cuda.event_free(over->start);
-    if (over->end && !is_lost)
         over->cuda.event_free(over->end);
-    if (over->stream && !is_lost)
         over->cuda.stream_free(over->stream);
-    if (over->in && !is_lost)
         over->cuda.free(over->in);
-    if (over->out && !is_lost)
         over->cuda.free(over->out);
-    if (over->device >= 0 && !is_lost)
         over->cuda.context_release(over->device);
+    }
     free(over);
 }
 
@@ -394,16 +390,12 @@ static bool open_libraries(struct over_nccl *over, const char *nccl, const char 
            error_set(err, ERROR_FAILED, "'%s' is %s, expected 2.18 or later", nccl, over->name);
 }
 
-struct gpus {
-    char (*uuids)[CUDA_UUID_BYTES];
-};
-
 static bool note_gpu(void *context, int rank, const char *bytes, size_t length, struct error *err)
 {
-    struct gpus *gpus = context;
-    memcpy(gpus->uuids[rank], bytes, length < CUDA_UUID_BYTES ? length : CUDA_UUID_BYTES);
+    char(*uuids)[CUDA_UUID_BYTES] = context;
+    memcpy(uuids[rank], bytes, length < CUDA_UUID_BYTES ? length : CUDA_UUID_BYTES);
     for (int before = 0; before < rank; before++)
-        if (memcmp(gpus->uuids[before], gpus->uuids[rank], CUDA_UUID_BYTES) == 0)
+        if (memcmp(uuids[before], uuids[rank], CUDA_UUID_BYTES) == 0)
             return error_set(err, ERROR_FAILED,
                              "ranks %d and %d have the same GPU: start one rank per GPU, and look at "
                              "CUDA_VISIBLE_DEVICES (in Slurm --gpus-per-task=1)",
@@ -414,11 +406,11 @@ static bool note_gpu(void *context, int rank, const char *bytes, size_t length, 
 /* NCCL waits long for a second rank of a GPU before it says so. */
 static bool check_gpus(struct comm *comm, const char uuid[CUDA_UUID_BYTES], struct error *err)
 {
-    struct gpus gpus = {calloc((size_t)comm_size(comm), CUDA_UUID_BYTES)};
-    bool ok = comm_agree(comm, gpus.uuids || error_memory(err), "the GPUs", err);
-    ok = ok && comm_agree(comm, comm_gather(comm, uuid, CUDA_UUID_BYTES, note_gpu, &gpus, "the GPUs", err),
-                          "the GPUs", err);
-    free(gpus.uuids);
+    void *uuids = calloc((size_t)comm_size(comm), CUDA_UUID_BYTES);
+    bool ok = comm_agree(comm, uuids || error_memory(err), "the GPUs", err) &&
+              comm_agree(comm, comm_gather(comm, uuid, CUDA_UUID_BYTES, note_gpu, uuids, "the GPUs", err),
+                         "the GPUs", err);
+    free(uuids);
     return ok;
 }
 
