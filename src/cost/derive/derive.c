@@ -248,28 +248,38 @@ static bool leaf_needs(const struct deriver *d, const struct hlo_instruction *at
     return !options->no_input_gradients && !stretched[at->index];
 }
 
-static bool find_needs(struct deriver *d, const struct derive_options *options)
+/* Finds the values with a gradient. Returns whether there is one besides the arguments. */
+static bool spread_needs(struct deriver *d, const struct derive_options *options, const bool *stretched)
 {
-    struct arena scratch = {0};
-    bool *stretched = ARENA_ARRAY(&scratch, (size_t)d->forward + 1, bool);
-    if (!stretched) {
-        arena_release(&scratch);
-        return error_memory(d->err);
-    }
-    find_stretched(d->graph, stretched);
-    for (int i = 0; i < d->forward; i++) {
+    bool found = false;
+    for (int i = 0; i < d->forward && !stop_wanted_at((size_t)i); i++) {
         const struct hlo_instruction *at = d->graph->at[i];
-        if (stop_obeyed_at((size_t)i, d->err))
-            break;
         if (op_class(at) == OP_INPUT) {
             d->needs[i] = leaf_needs(d, at, options, stretched);
             continue;
         }
         for (int o = 0; derive_has_float(at->shape) && !d->needs[i] && o < at->operand_count; o++)
             d->needs[i] = d->needs[at->operands[o]->index];
+        found |= d->needs[i];
+    }
+    return found;
+}
+
+/* Where only stretched arguments are left, they are what the program is about. */
+static bool find_needs(struct deriver *d, const struct derive_options *options)
+{
+    struct arena scratch = {0};
+    size_t count = (size_t)d->forward + 1;
+    bool *stretched = ARENA_ARRAY(&scratch, count, bool);
+    if (stretched) {
+        find_stretched(d->graph, stretched);
+        if (!spread_needs(d, options, stretched)) {
+            memset(stretched, 0, count * sizeof *stretched);
+            spread_needs(d, options, stretched);
+        }
     }
     arena_release(&scratch);
-    return true;
+    return stretched ? !stop_obeyed(d->err) : error_memory(d->err);
 }
 
 void derive_gap(struct deriver *d, const char *name)
@@ -475,6 +485,14 @@ static void drop_added(struct deriver *d)
     op_graph_keep(graph, d->forward, used);
 }
 
+/* The gradient of what one device sends to another comes from there. */
+static void note_transfer(struct deriver *d, const struct hlo_instruction *at)
+{
+    if ((at->opcode == HLO_SEND && d->needs[at->operands[0]->index]) ||
+        (at->opcode == HLO_RECV && derive_has_float(at->shape)))
+        derive_gap(d, d->opcode);
+}
+
 static bool derive(struct deriver *d, const struct derive_options *options)
 {
     if (!find_needs(d, options) || !give_results(d, options))
@@ -484,6 +502,7 @@ static bool derive(struct deriver *d, const struct derive_options *options)
             return false;
         d->graph->name = d->graph->at[i]->name;
         d->opcode = hlo_opcode_name(d->graph->at[i]->opcode);
+        note_transfer(d, d->graph->at[i]);
         if (d->needs[i] && (d->gradient[i] || d->parts[i]) &&
             !derive_instruction(d, d->graph->at[i], d->gradient[i]))
             return false;

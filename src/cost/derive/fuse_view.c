@@ -45,9 +45,10 @@ static unsigned demand_of(const struct fuser *f, const unsigned *demands, const 
     case OP_REDUCE:
     case OP_INPUT:
         return 0;
-    case OP_LOOP: /* the host counts */
-        return hlo_elements(user->operands[operand]->shape) == 1 &&
-                       !hlo_type_is_float(user->operands[operand]->shape->type)
+    case OP_LOOP: /* constants begin in the loop's own memory, and the host counts */
+        return f->nodes[user->operands[operand]->index].folded ||
+                       (hlo_elements(user->operands[operand]->shape) == 1 &&
+                        !hlo_type_is_float(user->operands[operand]->shape->type))
                    ? 0
                    : DEMAND_BUFFER;
     default:

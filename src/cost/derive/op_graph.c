@@ -374,27 +374,59 @@ void op_graph_keep(struct op_graph *graph, int first, const bool *used)
     graph->count = kept;
 }
 
+/* Appends a value to `order` after all that it needs. `path` has room for all instructions, `next` counts the operands
+ * of each that have been followed, -1: it has a place. */
+static void place(struct hlo_instruction *value, struct hlo_instruction **order, int *count,
+                  struct hlo_instruction **path, int *next)
+{
+    int depth = 0;
+    if (next[value->index] >= 0)
+        path[depth++] = value;
+    while (depth > 0) {
+        struct hlo_instruction *at = path[depth - 1];
+        if (next[at->index] == at->operand_count) {
+            next[at->index] = -1;
+            order[(*count)++] = at;
+            depth--;
+        } else {
+            struct hlo_instruction *operand = at->operands[next[at->index]++];
+            if (next[operand->index] == 0)
+                path[depth++] = operand;
+        }
+    }
+}
+
+/* The order is that in which the results need the rest, whatever that of the text is: fusion depends on it. */
 void op_graph_drop_unused(struct op_graph *graph)
 {
     struct arena scratch = {0};
-    bool *used = ARENA_ARRAY(&scratch, (size_t)graph->count + 1, bool);
-    if (!used) {
-        graph->failed = true;
-        return;
-    }
-    for (int i = 0; i < graph->root_count; i++)
-        used[graph->roots[i]->index] = true;
-    for (int i = graph->count; i-- > 0 && !graph->failed;) {
+    size_t room = (size_t)graph->count + 1;
+    struct hlo_instruction **order = ARENA_ARRAY(graph->arena, room, struct hlo_instruction *);
+    const struct instruction_count **counts =
+        ARENA_ARRAY(graph->arena, room, const struct instruction_count *);
+    struct hlo_instruction **path = ARENA_ARRAY(&scratch, room, struct hlo_instruction *);
+    int *next = ARENA_ARRAY(&scratch, room, int), count = 0;
+    graph->failed |= !order || !counts || !path || !next;
+    for (int i = 0; !graph->failed && i < graph->root_count; i++)
+        place(graph->roots[i], order, &count, path, next);
+    for (int i = 0; !graph->failed && i < graph->count; i++) {
         graph->failed = stop_wanted_at((size_t)i); /* a stop is reported before any failure */
-        used[i] = used[i] || acts(graph->at[i]);
-        for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
-            used[graph->at[i]->operands[o]->index] = true;
+        if (acts(graph->at[i]))
+            place(graph->at[i], order, &count, path, next);
     }
-    for (int i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i] && !used[graph->parameters[i]->index])
+    for (int i = 0; !graph->failed && i < graph->parameter_count; i++)
+        if (graph->parameters[i] && next[graph->parameters[i]->index] >= 0)
             graph->parameters[i] = NULL;
-    if (!graph->failed)
-        op_graph_keep(graph, 0, used);
+    for (int i = 0; !graph->failed && i < count; i++) {
+        counts[i] = graph->counts[order[i]->index];
+        order[i]->index = i;
+    }
+    if (!graph->failed) {
+        graph->at = order;
+        graph->counts = counts;
+        graph->count = count;
+        graph->room = (int)room - 1;
+    }
     arena_release(&scratch);
 }
 

@@ -334,9 +334,7 @@ static void move_gradient(struct deriver *d, value f, value g)
 static void collective_gradient(struct deriver *d, value f, value g)
 {
     enum hlo_opcode opcode = f->opcode;
-    if (opcode == HLO_SEND || opcode == HLO_RECV)
-        derive_gap(d, d->opcode); /* its gradient is another device's */
-    else if (opcode == HLO_ALL_GATHER || opcode == HLO_ALL_GATHER_START)
+    if (opcode == HLO_ALL_GATHER || opcode == HLO_ALL_GATHER_START)
         opcode = HLO_REDUCE_SCATTER;
     else if (opcode == HLO_REDUCE_SCATTER)
         opcode = HLO_ALL_GATHER;
