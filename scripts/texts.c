@@ -1,8 +1,8 @@
-/* Prints what is said of commands and options as macros, each a part of an initialiser, for the tables that have the rest: of
- * "trace show" SAYS_trace_show, and of an option of struct rh_plan_request SAYS_rh_plan_request_fix. A program of its own that runs
- * while rehearse is built:
+/* Prints what is said of commands, options and others as macros, each a part of an initialiser, for the tables that have the
+ * rest: of "trace show" SAYS_command_trace_show, of an option of struct rh_plan_request SAYS_rh_plan_request_fix, of a policy
+ * SAYS_policy_bamboo. A program of its own that runs while rehearse is built:
  *
- *     texts src/api/texts.yaml */
+ *     texts data/texts.yaml */
 #include "core/doc.h"
 #include "core/text.h"
 
@@ -48,36 +48,45 @@ static bool add_items(struct text *out, const struct doc_node *list, struct erro
     return ok;
 }
 
-/* Adds the macro of a command, or of an option of `owner`. */
-static bool add_macro(struct text *out, const char *owner, const struct doc_node *map, struct error *err)
+/* Adds the macro of an item of `owner`; what is `named` has its key as name. */
+static bool add_macro(struct text *out, const char *owner, bool named, const struct doc_node *map,
+                      struct error *err)
 {
+    const char *between = "";
     bool ok = map->type == DOC_MAP || doc_error(doc, map, err, "expected a map of texts");
-    text_format(out, "#define SAYS_%s%s", owner ? owner : "", owner ? "_" : "");
+    text_format(out, "#define SAYS_%s_", owner);
     for (const char *at = map->key; *at; at++)
         text_format(out, "%c", isalnum((unsigned char)*at) ? *at : '_');
-    if (!owner) {
+    if (named) {
         text_add(out, " .name = ");
         text_add_quoted(out, map->key);
+        between = ",";
     }
-    for (const struct doc_node *text = map->first_child; ok && text; text = text->next) {
-        text_format(out, "%s .%s = ", owner && text == map->first_child ? "" : ",", text->key);
+    for (const struct doc_node *text = map->first_child; ok && text; text = text->next, between = ",") {
+        text_format(out, "%s .%s = ", between, text->key);
         ok = text->type == DOC_STRING ? add_text(out, text, err) : add_items(out, text, err);
     }
     text_add(out, "\n");
     return ok;
 }
 
+static bool add_owner(struct text *out, const struct doc_node *owner, bool named, struct error *err)
+{
+    bool ok = true;
+    for (const struct doc_node *item = owner->first_child; ok && item; item = item->next)
+        ok = add_macro(out, owner->key, named, item, err);
+    return ok;
+}
+
 static bool add_all(struct text *out, struct error *err)
 {
-    const struct doc_node *commands = doc_need(doc, doc->root, "commands", err);
-    const struct doc_node *options = commands ? doc_need(doc, doc->root, "options", err) : NULL;
-    bool ok = options;
-    for (const struct doc_node *command = ok ? commands->first_child : NULL; ok && command;
-         command = command->next)
-        ok = add_macro(out, NULL, command, err);
-    for (const struct doc_node *owner = ok ? options->first_child : NULL; owner; owner = owner->next)
-        for (const struct doc_node *option = owner->first_child; ok && option; option = option->next)
-            ok = add_macro(out, owner->key, option, err);
+    bool ok = doc_is_map(doc, doc->root, err);
+    for (const struct doc_node *owner = doc->root->first_child; ok && owner; owner = owner->next)
+        if (strcmp(owner->key, "options") != 0)
+            ok = add_owner(out, owner, true, err);
+        else
+            for (const struct doc_node *inner = owner->first_child; ok && inner; inner = inner->next)
+                ok = add_owner(out, inner, false, err);
     return ok && (!out->failed || error_memory(err));
 }
 

@@ -1,4 +1,4 @@
-/* Options: each is described once, by a row of its command's table and its words in texts.yaml, and everything else
+/* Options: each is described once, by a row of its command's table and its words in data/texts.yaml, and everything else
  * follows from the description: reading it from the command line, help, the man page, shell completion, the tables
  * in docs/, "did you mean". scripts/texts.c makes texts.h of texts.yaml. */
 #ifndef REHEARSE_API_OPTION_H

@@ -28,7 +28,7 @@ static bool run_completion(void *context, struct error *err)
 }
 
 const struct command command_completion = {
-    SAYS_completion,
+    SAYS_command_completion,
     .options = options,
     .options_size = sizeof(struct completion_options),
     .operands = {.name = "SHELL",

@@ -67,7 +67,7 @@ static bool run_help(void *context, struct error *err)
 }
 
 const struct command command_help = {
-    SAYS_help,
+    SAYS_command_help,
     .options = options,
     .options_size = sizeof(struct help_options),
     .operands = {.name = "COMMAND",

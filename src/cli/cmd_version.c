@@ -25,7 +25,7 @@ static bool run_version(void *options, struct error *err)
 static const struct option_spec options[] = {OPTION_END};
 
 const struct command command_version = {
-    SAYS_version,
+    SAYS_command_version,
     .options = options,
     .run = run_version,
 };

@@ -1,7 +1,7 @@
 /* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
- *   1. write src/cli/cmd_weigh.c, as below, and in src/api/texts.yaml what is said of it. What it asks the library for
+ *   1. write src/cli/cmd_weigh.c, as below, and in data/texts.yaml what is said of it. What it asks the library for
  *      (api/command.h) says its operands and most of its options; a function of its own only does what is beside
  *      printing the answer (feed/cmd_feed.c). A command that asks nothing has an options struct of its own
  *      (cmd_completion.c);
@@ -91,7 +91,7 @@ struct command {
 
 /* Defines command_WORD, which asks the library; the rest are members. */
 #define COMMAND(word, its_request, ...)                                                                      \
-    const struct command command_##word = {SAYS_##word, .asks = (its_request), __VA_ARGS__}
+    const struct command command_##word = {SAYS_command_##word, .asks = (its_request), __VA_ARGS__}
 
 /* All commands, in the order of `rehearse help`, ended by NULL. */
 extern const struct command *const commands[];

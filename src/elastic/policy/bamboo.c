@@ -111,16 +111,5 @@ static void change(struct policy_state *state, const struct policy_change *chang
 }
 
 const struct elastic_policy policy_bamboo = {
-    .name = "bamboo",
-    .summary = "predecessors run the stages of lost nodes, which they computed redundantly",
-    .assumes = "Each node also runs its successor's forward pass (a third of a pass), hidden in bubbles as "
-               "far as they suffice; bubbles can be filled completely. After a loss the predecessor runs two "
-               "stages, and all pipelines wait for its own, until a reconfiguration puts a spare into the "
-               "place. Losing neighbours breaks a pipeline: the batch is smaller until there are nodes for a "
-               "new one. Deeper pipelines than needed (Bamboo's 1.5 times) are not modelled.",
-    .source = "Bamboo, NSDI'23 (arXiv 2204.12013)",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change,
+    SAYS_policy_bamboo, .saving = POLICY_COPIES, .healthy = healthy, .begin = begin, .change = change,
 };

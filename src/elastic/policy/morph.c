@@ -129,31 +129,11 @@ static void change_parcae(struct policy_state *state, const struct policy_change
 }
 
 const struct elastic_policy policy_varuna = {
-    .name = "varuna",
-    .summary = "morphs into as many equal pipelines as the nodes suffice for, from the last save",
-    .assumes = "Pipelines keep their depth and share the batch; nodes that do not fill a pipeline are idle. "
-               "A loss is a restart from the last save. Nodes that return join at the next save, by a "
-               "restart that loses no work. Saves are written behind training.",
-    .source = "Varuna, EuroSys'22 (arXiv 2111.04007)",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change_varuna,
-    .wake = wake_varuna,
+    SAYS_policy_varuna, .saving = POLICY_COPIES, .healthy = healthy,
+    .begin = begin,     .change = change_varuna, .wake = wake_varuna,
 };
 
 const struct elastic_policy policy_parcae = {
-    .name = "parcae",
-    .summary = "migrates stages live to as many equal pipelines as pay off",
-    .assumes = "Pipelines keep their depth. A loss costs the iteration in progress and a live migration; "
-               "both happen before the loss if its notice is longer than a migration. A stage without a copy "
-               "is loaded from the parameter server, which has the last iteration. Nodes that return are "
-               "used once the gain until the next expected loss (the mean so far) exceeds a migration; "
-               "Parcae forecasts availability with ARIMA instead.",
-    .source = "Parcae, NSDI'24 (arXiv 2403.14097)",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change_parcae,
-    .wake = grow_parcae,
+    SAYS_policy_parcae, .saving = POLICY_COPIES, .healthy = healthy,
+    .begin = begin,     .change = change_parcae, .wake = grow_parcae,
 };

@@ -76,16 +76,5 @@ static void change(struct policy_state *state, const struct policy_change *chang
 }
 
 const struct elastic_policy policy_oobleck = {
-    .name = "oobleck",
-    .summary = "builds new pipelines from templates and copies missing layers from replicas",
-    .assumes = "The available nodes form the fastest set of pipelines for their number (templates). A "
-               "loss costs the "
-               "iteration in progress, its detection and a reconfiguration; so does a return, without the "
-               "iteration. If all "
-               "copies of some layers are lost before the job runs again, it restarts from the last save.",
-    .source = "Oobleck, SOSP'23 (arXiv 2309.08125)",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change,
+    SAYS_policy_oobleck, .saving = POLICY_COPIES, .healthy = healthy, .begin = begin, .change = change,
 };

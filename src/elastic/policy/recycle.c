@@ -105,17 +105,6 @@ static void wake(struct policy_state *state, double time, struct policy_step *st
 }
 
 const struct elastic_policy policy_recycle = {
-    .name = "recycle",
-    .summary = "peers of the same stage take the micro-batches of lost nodes, into their bubbles",
-    .assumes = "No pipeline changes its shape. With k of d nodes of a stage lost, the others do d/(d-k) of "
-               "the work; their bubbles can be filled completely (decoupled backward passes, staggered "
-               "optimizer), which is an upper bound of the speed. A loss costs the iteration in progress; a "
-               "node that returns copies its stage from a peer. If all nodes of a stage are lost, the job "
-               "restarts from the last save, with as many pipelines as it can.",
-    .source = "ReCycle, SOSP'24 (arXiv 2405.14009)",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change,
-    .wake = wake,
+    SAYS_policy_recycle, .saving = POLICY_COPIES, .healthy = healthy,
+    .begin = begin,      .change = change,        .wake = wake,
 };

@@ -84,12 +84,10 @@ static void change_memory(struct policy_state *state, const struct policy_change
     "loading; all work since the last save is done again. "
 
 const struct elastic_policy policy_restart = {
-    .name = "restart",
-    .summary = "starts again from the last save on disk",
+    SAYS_policy_restart,
     .assumes =
         ASSUMES "Training waits for saves. A node that is replaced costs no more than the restart; without a "
                 "replacement the job waits.",
-    .source = "E[ETTR] of arXiv 2410.21680; Daly, FGCS 2006",
     .saving = POLICY_SAVES,
     .fixed = true,
     .healthy = healthy,
@@ -98,12 +96,10 @@ const struct elastic_policy policy_restart = {
 };
 
 const struct elastic_policy policy_restart_async = {
-    .name = "restart-async",
-    .summary = "starts again from the last save, which was written behind training",
+    SAYS_policy_restart_async,
     .assumes = ASSUMES
     "Training waits for the copy to the host's memory only; the copy counts once it is on disk, and "
     "the next one waits for it.",
-    .source = "PyTorch distributed checkpoint, async_save",
     .saving = POLICY_COPIES,
     .fixed = true,
     .healthy = healthy,
@@ -112,13 +108,11 @@ const struct elastic_policy policy_restart_async = {
 };
 
 const struct elastic_policy policy_restart_memory = {
-    .name = "restart-memory",
-    .summary = "starts again from copies in the memory of peers",
+    SAYS_policy_restart_memory,
     .assumes = ASSUMES
     "Each node's state is copied to the host's memory and to that of a partner (pairs). If both are lost "
     "before the job runs again, it goes back to the last copy that was written to disk, which is "
     "done as often as writing takes.",
-    .source = "Gemini, SOSP'23",
     .saving = POLICY_COPIES_OFTEN,
     .fixed = true,
     .healthy = healthy,
@@ -127,12 +121,10 @@ const struct elastic_policy policy_restart_memory = {
 };
 
 const struct elastic_policy policy_spares = {
-    .name = "spares",
-    .summary = "spares that are ready take the place of lost nodes",
+    SAYS_policy_spares,
     .assumes = ASSUMES
     "Spare nodes are already running: one replaces a lost node in `swap` seconds instead of a restart. "
     "Training waits for saves. Without a spare the job waits.",
-    .source = "hot spares as of OPT-175B's and Llama 3's clusters; arXiv 2407.21783",
     .saving = POLICY_SAVES,
     .fixed = true,
     .healthy = healthy,

@@ -6,6 +6,7 @@
 #define REHEARSE_ELASTIC_POLICY_STATE_H
 
 #include "elastic/policy/policy.h"
+#include "texts.h"
 
 struct policy_state {
     const struct policy_setup *setup;

@@ -112,19 +112,6 @@ static void wake(struct policy_state *state, double time, struct policy_step *st
 }
 
 const struct elastic_policy policy_torchft = {
-    .name = "torchft",
-    .summary = "replicas that lost a node leave the quorum, the others go on with a smaller batch",
-    .assumes =
-        "Replicas have a fixed number of nodes. A loss costs the step in progress, its detection (the "
-        "quorum's "
-        "time-out) and new communicators; the batch is smaller until the replica is there again, which "
-        "starts and "
-        "copies a peer's state while the others train. Without any replica the job waits for one that "
-        "loads the last save.",
-    .source = "torchft (pytorch.org/torchft), per-step quorum and live recovery",
-    .saving = POLICY_COPIES,
-    .healthy = healthy,
-    .begin = begin,
-    .change = change,
-    .wake = wake,
+    SAYS_policy_torchft, .saving = POLICY_COPIES, .healthy = healthy,
+    .begin = begin,      .change = change,        .wake = wake,
 };
