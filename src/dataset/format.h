@@ -174,6 +174,11 @@ struct dataset_format {
     int tolerance;
 };
 
+/* What most formats have by their names. */
+#define DATASET_FORMAT_OF(word)                                                                              \
+    .name = #word, .extension = #word, .bytes = word##_bytes, .write = word##_write,                         \
+    .expect = word##_expect, .locate = word##_locate
+
 /* Return the format of this name, or NULL; and all formats. */
 const struct dataset_format *dataset_format_find(const char *name);
 const struct dataset_format *const *dataset_formats(size_t *count);

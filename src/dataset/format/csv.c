@@ -243,17 +243,6 @@ static bool csv_decode(const struct dataset_index *index, int64_t sample, const 
 }
 
 const struct dataset_format dataset_format_csv = {
-    .name = "csv",
-    .extension = "csv",
-    .parts = 1,
-    .compression = DATASET_GZIP,
-    .shape = csv_shape,
-    .path = csv_path,
-    .bytes = csv_bytes,
-    .mask = csv_mask,
-    .write = csv_write,
-    .expect = csv_expect,
-    .locate = csv_locate,
-    .decode = csv_decode,
-    .exact = true,
+    DATASET_FORMAT_OF(csv), .parts = 1,       .compression = DATASET_GZIP, .shape = csv_shape,
+    .path = csv_path,       .mask = csv_mask, .decode = csv_decode,        .exact = true,
 };

@@ -425,15 +425,10 @@ static bool hdf5_expect(const struct dataset_file *file, struct dataset_index *i
 }
 
 const struct dataset_format dataset_format_hdf5 = {
-    .name = "hdf5",
-    .extension = "hdf5",
+    DATASET_FORMAT_OF(hdf5),
     .parts = 1,
     .compression = DATASET_GZIP,
     .check = hdf5_check,
-    .bytes = hdf5_bytes,
-    .write = hdf5_write,
-    .expect = hdf5_expect,
-    .locate = hdf5_locate,
     .decode = hdf5_decode,
     .container = true,
     .typed = true,

@@ -114,15 +114,5 @@ static bool npy_locate(struct dataset_index *index, const char *path,
 }
 
 const struct dataset_format dataset_format_npy = {
-    .name = "npy",
-    .extension = "npy",
-    .parts = 1,
-    .bytes = npy_bytes,
-    .write = npy_write,
-    .expect = npy_expect,
-    .locate = npy_locate,
-    .decode = npy_pick,
-    .container = true,
-    .typed = true,
-    .exact = true,
+    DATASET_FORMAT_OF(npy), .parts = 1, .decode = npy_pick, .container = true, .typed = true, .exact = true,
 };

@@ -315,17 +315,6 @@ static bool npz_labels(const struct dataset_file *file, const char *path,
 }
 
 const struct dataset_format dataset_format_npz = {
-    .name = "npz",
-    .extension = "npz",
-    .parts = 1,
-    .compression = DATASET_ZIP,
-    .bytes = npz_bytes,
-    .write = npz_write,
-    .expect = npz_expect,
-    .locate = npz_locate,
-    .decode = npz_decode,
-    .container = true,
-    .typed = true,
-    .beside = npz_labels,
-    .exact = true,
+    DATASET_FORMAT_OF(npz), .parts = 1,    .compression = DATASET_ZIP, .decode = npz_decode,
+    .container = true,      .typed = true, .beside = npz_labels,       .exact = true,
 };

@@ -34,13 +34,8 @@ static bool raw_locate(struct dataset_index *index, const char *path,
 }
 
 const struct dataset_format dataset_format_raw = {
-    .name = "raw",
-    .extension = "raw",
+    DATASET_FORMAT_OF(raw),
     .parts = 1,
-    .bytes = raw_bytes,
-    .write = raw_write,
-    .expect = raw_expect,
-    .locate = raw_locate,
     .decode = dataset_decode_copy,
     .exact = true,
 };
@@ -88,14 +83,6 @@ static size_t synthetic_sample(const struct dataset_file *file, const struct dat
 }
 
 const struct dataset_format dataset_format_synthetic = {
-    .name = "synthetic",
-    .extension = "synthetic",
-    .parts = 1,
-    .bytes = synthetic_bytes,
-    .write = synthetic_write,
-    .expect = synthetic_expect,
-    .locate = synthetic_locate,
-    .decode = dataset_decode_copy,
-    .sample = synthetic_sample,
-    .exact = true,
+    DATASET_FORMAT_OF(synthetic), .parts = 1,    .decode = dataset_decode_copy,
+    .sample = synthetic_sample,   .exact = true,
 };

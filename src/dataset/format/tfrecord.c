@@ -169,14 +169,6 @@ static bool tfrecord_expect(const struct dataset_file *file, struct dataset_inde
 }
 
 const struct dataset_format dataset_format_tfrecord = {
-    .name = "tfrecord",
-    .extension = "tfrecord",
-    .parts = PARTS,
-    .path = tfrecord_path,
-    .bytes = tfrecord_bytes,
-    .write = tfrecord_write,
-    .expect = tfrecord_expect,
-    .locate = tfrecord_locate,
-    .decode = tfrecord_decode,
-    .exact = true,
+    DATASET_FORMAT_OF(tfrecord), .parts = PARTS, .path = tfrecord_path,
+    .decode = tfrecord_decode,   .exact = true,
 };
