@@ -203,7 +203,7 @@ static void print_replacements(const struct plan *plan, const char *wanted, stru
     }
     for (int t = 0; t < plan->type_count; t++)
         if (plan->types[t].like && add_names(plan, t, like_of, out) > 0)
-            text_format(out, ": own peaks, sizes and links; kernel efficiency as on %s\n",
+            text_format(out, ": extrapolated from data sheets, with the kernel efficiency of %s\n",
                         plan->types[t].like);
 }
 
