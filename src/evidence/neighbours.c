@@ -247,6 +247,14 @@ static double left_without(const struct residuals *residuals, const struct resid
     return row->log_ratio - expect(&estimate);
 }
 
+int residuals_on(const struct cost_device *device)
+{
+    int count = 0;
+    for (int i = 0; i < residuals_known.count; i++)
+        count += strcmp(residuals_known.rows[i].likeness.device, device->name) == 0;
+    return count;
+}
+
 /* Finds the quantiles of the errors where the runs of a part are left out. Each part counts once, however many runs it
  * has. */
 static bool find_unseen(const struct residuals *residuals, residual_filter *of_part, bool sheets,

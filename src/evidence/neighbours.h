@@ -79,4 +79,7 @@ residual_filter residual_same_source, residual_same_device, residual_same_job;
 /* The published runs (data/runs.csv) and today's errors; computed while the program is built (residuals_make.c). */
 extern const struct residuals residuals_known;
 
+/* Returns how many of them ran on a device. */
+int residuals_on(const struct cost_device *device);
+
 #endif

@@ -8,7 +8,6 @@
 #include "evidence/neighbours.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const enum cost_type shown[] = {COST_FP32, COST_TF32, COST_FP16, COST_BF16, COST_FP8};
 #define SHOWN_COUNT ((int)(sizeof shown / sizeof *shown))
@@ -25,15 +24,6 @@ static void print_models(const struct table *table, struct text *out)
                     model->name, architecture_parameters(model) / 1e9, model->layers, model->hidden,
                     model->heads, model->sequence, model->experts);
     }
-}
-
-/* Returns how many published runs on a device are known. */
-static int known_runs(const struct cost_device *device)
-{
-    int count = 0;
-    for (int i = 0; i < residuals_known.count; i++)
-        count += strcmp(residuals_known.rows[i].likeness.device, device->name) == 0;
-    return count;
 }
 
 static void print_devices(const struct table *table, struct text *out)
@@ -54,7 +44,7 @@ static void print_devices(const struct table *table, struct text *out)
             else
                 text_format(out, " %8s", "-");
         text_format(out, "  %-22s %-10s %4d\n", device->link ? device->link : "-", device_basis(device),
-                    known_runs(device));
+                    residuals_on(device));
     }
 }
 
@@ -116,7 +106,7 @@ static void write_peaks(const void *entry, struct json *json)
 {
     const struct cost_device *device = entry;
     json_string(json, "basis", device_basis(device));
-    json_integer(json, "runs", known_runs(device));
+    json_integer(json, "runs", residuals_on(device));
     for (int p = 0; p < COST_TYPE_COUNT; p++)
         if (device->peak[p] > 0)
             json_number(json, cost_type_name((enum cost_type)p), device->peak[p]);

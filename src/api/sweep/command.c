@@ -7,6 +7,8 @@
 #include "api/sweep/sweep.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "devices/measured/products.h"
+#include "evidence/neighbours.h"
 #include "figure/gnuplot.h"
 #include "plan/plan.h"
 #include "plan/plan_digest.h"
@@ -422,13 +424,16 @@ static bool answer(struct asking *asking, rh_handle **made, struct error *err)
                                                    asking->links[i].factors,
                                                    false};
     char inputs[32], title[256];
+    const struct cost_device *device = split->question.job.device;
+    bool sheet = !given && strcmp(device_basis(device), "data sheet") == 0;
     if (!digest_inputs(asked, &asking->options, inputs, sizeof inputs, err))
         return false;
     if (given)
         snprintf(title, sizeof title, "%.200s, simulated", asked->plan ? asked->plan : "the plan");
     else
-        snprintf(title, sizeof title, "%.80s on %.80s, simulated", split->question.job.model->name,
-                 split->question.job.device->name);
+        snprintf(title, sizeof title, "%.80s on %.80s, %ssimulated", split->question.job.model->name,
+                 device->name,
+                 sheet && residuals_on(device) == 0 ? "extrapolated from its data sheet, " : "");
     struct sweep_column shown[COLUMNS + SPLIT_BUDGET_COLUMNS];
     memcpy(shown, columns, sizeof columns);
     const struct sweep sweep = {
