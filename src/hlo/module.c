@@ -95,8 +95,23 @@ int64_t hlo_bytes(const struct hlo_shape *shape)
     case HLO_TYPE_OPAQUE:
         return 8;
     default:
-        return hlo_elements(shape) * ((types[shape->type].bits + 7) / 8);
+        return (hlo_elements(shape) * (shape->bits ? shape->bits : types[shape->type].bits) + 7) / 8;
     }
+}
+
+static void unpack(struct hlo_shape *shape)
+{
+    if (is_array(shape) && !shape->bits && types[shape->type].bits < 8)
+        shape->bits = 8;
+    for (int i = 0; i < shape->part_count; i++)
+        unpack((struct hlo_shape *)shape->parts[i]);
+}
+
+void hlo_unpack(struct hlo_module *module)
+{
+    for (int i = 0; i < module->count; i++)
+        for (int j = 0; j < module->computations[i]->count; j++)
+            unpack((struct hlo_shape *)module->computations[i]->instructions[j]->shape);
 }
 
 int64_t hlo_leaf_bytes(const struct hlo_shape *shape)

@@ -74,6 +74,7 @@ struct hlo_shape {
     int rank;              /* of an array; 0: a scalar */
     const int64_t *dims;   /* rank of them, major first; a bounded dynamic one (`<=8`) is its bound */
     const int32_t *layout; /* minor to major; NULL: the last dimension is the minor one */
+    int bits;              /* of an element, as the layout says (E(4)); 0: those of its type */
     int part_count;        /* of a tuple */
     const struct hlo_shape *const *parts;
 };
@@ -100,7 +101,8 @@ struct hlo_attributes {
     struct hlo_ints dimensions; /* reduce, map, broadcast, concatenate, transpose, reverse, sort, iota, … */
     struct hlo_ints low, high, interior;  /* pad */
     struct hlo_ints start, limit, stride; /* slice */
-    struct hlo_ints sizes;                /* dynamic-slice and gather: the slice's; fft: its length */
+    struct hlo_ints
+        sizes; /* dynamic-slice and gather: the slice's; fft: its length; broadcast: StableHLO's dimensions */
     struct hlo_ints input_labels, kernel_labels, output_labels;
     /* convolution: the roles of the dimensions of input, kernel and output: spatial number or HLO_LABEL_… */
     int window_rank; /* convolution, reduce-window, select-and-scatter */
@@ -134,10 +136,13 @@ struct hlo_instruction {
     struct hlo_computation **callees;        /* while: condition, body; select-and-scatter: select, scatter */
     const struct hlo_attributes *attributes; /* never NULL; shared when nothing is set */
     int64_t parameter;                       /* of a parameter: its number */
+    struct hlo_instruction *outside;         /* of a captured parameter: the value that it stands for */
     bool splat;                              /* a constant written as one number for all its elements */
-    bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
+    int shared; /* hlo_as_xla: constants of a special function that others in its computation have written; HLO_ANY: all */
+    bool has_value; /* a scalar integer or predicate constant: `value` is known */
     int64_t value;
     bool is_zero, is_one; /* a constant known to be this number in all places */
+    double number;        /* of a splat constant of StableHLO: what all elements are; NAN: not known */
 };
 
 /* Sets is_zero and is_one of a constant that is written as one number, at `text`. */
@@ -163,6 +168,7 @@ struct hlo_module {
     struct hlo_computation **computations; /* callees before their callers */
     struct hlo_computation *entry;
     int64_t replica_count, partition_count; /* at least 1 */
+    bool is_stablehlo;                      /* or MHLO */
 };
 
 /* The size of a dimension that StableHLO leaves open (`?`). `name` is a symbol of jax.export ("b"), or an argument of
@@ -197,6 +203,13 @@ bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const cha
 
 void hlo_release(struct hlo_module *module);
 
+/* Makes of a module that was read from StableHLO the HLO that XLA's own translation makes of it, which is what XLA counts
+ * (hlo/xla); another module stays as it is. */
+bool hlo_as_xla(struct hlo_module *module, struct error *err);
+
+/* Gives an element of 4 bits or less a byte, as XLA does, unless its layout says how many bits it has. */
+void hlo_unpack(struct hlo_module *module);
+
 /* Returns whether text begins as MLIR does, which StableHLO is written in; else it is read as HLO. */
 bool hlo_is_mlir(const char *text, size_t length);
 
@@ -220,8 +233,8 @@ static inline int64_t hlo_minor(const struct hlo_shape *shape, int i)
 /* Returns the elements of an array (1 for a scalar, 0 if it is no array). */
 int64_t hlo_elements(const struct hlo_shape *shape);
 
-/* Returns bytes as XLA's ShapeSize: arrays elements x whole bytes per element (sub-byte types take one),
- * tuples 8 per part (a table of pointers), a token 0, opaque 8. */
+/* Returns bytes as XLA's ShapeSize: arrays elements x bits, in whole bytes, tuples 8 per part (a table of pointers), a token
+ * 0, opaque 8. */
 int64_t hlo_bytes(const struct hlo_shape *shape);
 
 /* Returns the bytes of all arrays in the shape, also inside tuples. */

@@ -162,7 +162,10 @@ static bool count_file(const struct work *work, size_t file, struct api_report *
                                     .custom_calls = work->options.layer.custom_calls};
     if (!hlo_load_sized(&module, work->given->files.items[file], &work->dims, err))
         return false;
-    bool counted = module_count(&count, &module, &options, err);
+    if (options.rules != COUNT_REHEARSE)
+        hlo_unpack(&module);
+    bool counted = (options.rules != COUNT_XLA || hlo_as_xla(&module, err)) &&
+                   module_count(&count, &module, &options, err);
     if (counted) {
         cost_counts_write(&module, &count, &made->json);
         cost_counts_print(&module, &count, &made->text);

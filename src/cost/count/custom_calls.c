@@ -17,10 +17,11 @@ static struct custom_calls built_in;
 /* The rules and the keys that each takes besides `targets` and `rule`. */
 static const struct {
     const char *name;
-    const char *keys[3];
+    const char *keys[6];
 } rules[] = {
     [CUSTOM_CALL_FREE] = {"free", {0}},
-    [CUSTOM_CALL_ELEMENTS] = {"elements", {"flops", "transcendentals", "narrow"}},
+    [CUSTOM_CALL_ELEMENTS] = {"elements",
+                              {"flops", "transcendentals", "narrow", "arrays", "truths", "constants"}},
     [CUSTOM_CALL_GEMM] = {"gemm", {0}},
     [CUSTOM_CALL_CONVOLUTION] = {"convolution", {0}},
     [CUSTOM_CALL_ESTIMATE] = {"estimate", {0}},
@@ -75,13 +76,16 @@ static bool read_call(struct custom_call *call, const struct doc *doc, const str
     const struct doc_node *rule = doc_need(doc, map, "rule", err);
     if (!rule || !read_rule(doc, rule, &call->rule, err))
         return false;
-    const char *keys[5] = {"targets", "rule"};
+    const char *keys[8] = {"targets", "rule"};
     size_t count = 2;
-    for (int i = 0; i < 3 && rules[call->rule].keys[i]; i++)
+    for (int i = 0; i < 6 && rules[call->rule].keys[i]; i++)
         keys[count++] = rules[call->rule].keys[i];
     return doc_only_keys(doc, map, keys, count, err) && read_number(doc, map, "flops", &call->flops, err) &&
            read_number(doc, map, "transcendentals", &call->transcendentals, err) &&
            read_number(doc, map, "narrow", &call->narrow, err) &&
+           read_number(doc, map, "arrays", &call->arrays, err) &&
+           read_number(doc, map, "truths", &call->truths, err) &&
+           read_number(doc, map, "constants", &call->constants, err) &&
            read_number(doc, map, "steps", &call->steps, err) &&
            (call->rule != CUSTOM_CALL_FACTORIZATION || read_terms(doc, map, call->terms, err));
 }

@@ -47,16 +47,32 @@ void count_by_element(const struct custom_call *rule, const struct hlo_shape *sh
 static const struct custom_call *special_function(const struct hlo_instruction *instruction)
 {
     const char *target = instruction->attributes->target;
-    return target && text_starts_with(target, "chlo.") ? custom_call_find(NULL, target) : NULL;
+    bool special = target && (text_starts_with(target, "chlo.") || text_starts_with(target, "complex."));
+    return special ? custom_call_find(NULL, target) : NULL;
 }
 
-static void count_elementwise(const struct hlo_instruction *instruction, struct instruction_count *count)
+/* What is narrower than fp32 is made fp32 first, and the result narrow again, if that takes operations. */
+static double moved_by_pieces(const struct custom_call *special, const struct hlo_instruction *instruction)
+{
+    const struct hlo_shape *shape = instruction->operands[0]->shape;
+    int bits = hlo_type_bits(hlo_type_real(shape->type));
+    bool widened = bits < 32 && special->narrow > 0;
+    double size = widened ? 4 : bits / 8, constants = fmax(0, special->constants - instruction->shared);
+    double bytes = (special->arrays + constants) * size + special->truths;
+    return (bytes + (widened ? (4 + bits / 8) * special->narrow : 0)) * (double)hlo_elements(shape) +
+           constants * size;
+}
+
+static void count_elementwise(const struct counter *c, const struct hlo_instruction *instruction,
+                              struct instruction_count *count)
 {
     double elements = (double)hlo_elements(instruction->shape);
     const struct custom_call *special = special_function(instruction);
-    if (special)
+    if (special) {
         count_by_element(special, instruction->shape, count);
-    else if (hlo_operations[instruction->opcode].traits & HLO_TRANSCENDENTAL)
+        if (c->options.rules == COUNT_XLA && special->arrays > 0)
+            count->bytes = moved_by_pieces(special, instruction);
+    } else if (hlo_operations[instruction->opcode].traits & HLO_TRANSCENDENTAL)
         count->transcendentals = elements;
     else
         count->flops = elements;
@@ -328,7 +344,7 @@ static bool count_operations(const struct counter *c, const struct hlo_instructi
         break;
     default:
         if (hlo_is_elementwise(instruction->opcode))
-            count_elementwise(instruction, count);
+            count_elementwise(c, instruction, count);
     }
     return true;
 }
@@ -382,7 +398,7 @@ bool count_xla(const struct counter *c, const struct hlo_instruction *instructio
         return true;
     case HLO_CUSTOM_CALL:
         if (special_function(instruction))
-            count_elementwise(instruction, count);
+            count_elementwise(c, instruction, count);
         else
             count_unknown(c, instruction, count);
         return true;

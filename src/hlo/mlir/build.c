@@ -1,9 +1,12 @@
 /* The parts that all operations share, and operations without a shape rule of their own. */
 #include "core/hash.h"
+#include "core/text.h"
 #include "hlo/mlir/mlir.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool(mlir_op_error)(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
 {
@@ -317,7 +320,34 @@ static bool is_splat(const struct mlir_reader *reader, const char *value)
            !mlir_begins(reader, value, "dense<\"") && !mlir_begins(reader, value, "dense<>");
 }
 
-/* Builds a constant. Only the value of a scalar integer is kept. */
+/* Finds the number that all elements of a constant are; NAN if it has several. Of complex numbers, and of hexadecimal
+ * floats other than f32, it only says whether two are the same. */
+static double splat_number(struct mlir_reader *reader, const char *value, enum hlo_type type)
+{
+    char text[64] = "", *end = text;
+    const char *at = value + (mlir_begins(reader, value, "dense<") ? strlen("dense<") : 0);
+    while (at < reader->end && (*at == '[' || *at == '('))
+        at++;
+    for (size_t i = 0; at < reader->end && i + 1 < sizeof text && (mlir_is_word(*at) || strchr("+-, ", *at));
+         i++)
+        text[i] = *at++;
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        return text[0] == 't';
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && !hlo_type_is_whole(type)) {
+        uint32_t bits = (uint32_t)strtoull(text, &end, 16);
+        float number;
+        memcpy(&number, &bits, sizeof number);
+        return type == HLO_TYPE_F32 && number == number ? (double)number : (double)bits + 0.5;
+    }
+    double number = text_number(text, &end), other = 0;
+    if (end > text && *end == ',' && hlo_type_is_complex(type))
+        other = text_number(end + 1, &end);
+    if (end == text || *end)
+        return (double)NAN;
+    return other != 0 ? 1e30 + number * 1e20 + other : number;
+}
+
+/* Builds a constant. Only the value of a scalar integer is kept, and the number of a splat. */
 bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 {
     const char *value = mlir_find(reader, op, "value");
@@ -331,6 +361,9 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     struct hlo_instruction *constant = op->instruction;
     constant->splat = is_splat(reader, value);
+    constant->number = constant->splat || hlo_elements(constant->shape) == 1
+                           ? splat_number(reader, value, constant->shape->type)
+                           : (double)NAN;
     mlir_note_sizes(reader, constant, value);
     enum hlo_type type = constant->shape->type;
     if (constant->splat)

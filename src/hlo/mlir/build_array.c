@@ -143,6 +143,7 @@ bool mlir_build_broadcast_in_dim(struct mlir_reader *reader, struct mlir_op *op)
         (op->operands == 2 && !mlir_check_sizes(reader, op, 1)))
         return false;
     op->operands = 1; /* the shape that dynamic_broadcast_in_dim is given is that of its type */
+    op->set->sizes = op->set->dimensions;
     return drop_stretched(reader, op, mlir_result_type(reader, op, 0), mlir_operands(reader, op),
                           &op->set->dimensions) &&
            mlir_infer(reader, op, HLO_BROADCAST);

@@ -463,7 +463,7 @@ static bool read_text(struct mlir_reader *reader)
 static bool read_once(struct hlo_module *module, const char *path, struct mlir_span text,
                       const struct hlo_dims *dims, bool *is_open, struct error *err)
 {
-    *module = (struct hlo_module){.path = path};
+    *module = (struct hlo_module){.path = path, .is_stablehlo = true};
     struct mlir_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return error_memory(err);

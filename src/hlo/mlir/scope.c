@@ -292,10 +292,13 @@ static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name
             value = add_parameter(reader, at, outer->name, outer->shape);
             if (!mlir_push_value(reader, &reader->blocks[depth].captures, outer))
                 value = NULL;
+            else if (value)
+                value->outside = outer;
         }
         if (value) {
             value->has_value = outer->has_value;
             value->value = outer->value;
+            value->number = outer->number;
             if (!bind(reader, name, depth, value, -1))
                 value = NULL;
         }

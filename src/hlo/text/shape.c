@@ -93,9 +93,9 @@ static bool read_dims(struct hlo_reader *reader, struct hlo_shape *shape)
     return shape->dims != NULL;
 }
 
-/* Tiles, memory space and the like, which say nothing about sizes: T(8,128)(2,1)S(1)… Of dimension levels
- * (D) the letters are checked, and a physical shape (P) needs them. */
-static bool skip_layout_extras(struct hlo_reader *reader)
+/* Tiles, memory space and the like, which say nothing about sizes: T(8,128)(2,1)S(1)… E(4) does: the bits of an element. Of
+ * dimension levels (D) the letters are checked, and a physical shape (P) needs them. */
+static bool skip_layout_extras(struct hlo_reader *reader, struct hlo_shape *shape)
 {
     bool levels = false;
     while (!hlo_takes(reader, '}')) {
@@ -114,6 +114,12 @@ static bool skip_layout_extras(struct hlo_reader *reader)
             return hlo_expected(reader, "'('");
         if (!hlo_skip_brackets(reader))
             return false;
+        if (kind == 'E') {
+            int bits = inside[1] >= '1' && inside[1] <= '9' ? inside[1] - '0' : 0;
+            if (inside + 3 != reader->at || bits > 8)
+                return hlo_fail(reader, inside, "expected the bits of an element, 1 to 8");
+            shape->bits = hlo_type_bits(shape->type) < 8 ? bits : 0;
+        }
         if (kind != 'D')
             continue;
         levels = true;
@@ -145,7 +151,7 @@ static bool read_layout(struct hlo_reader *reader, struct hlo_shape *shape)
         return hlo_fail(reader, begin, "expected a layout of %d dimensions, found %d", shape->rank, count);
     if (!is_default && !(shape->layout = hlo_keep(reader, order, (size_t)count * sizeof *order)))
         return false;
-    return hlo_takes(reader, ':') ? skip_layout_extras(reader) : hlo_expect(reader, '}');
+    return hlo_takes(reader, ':') ? skip_layout_extras(reader, shape) : hlo_expect(reader, '}');
 }
 
 static bool read_array(struct hlo_reader *reader, struct hlo_shape *shape)
