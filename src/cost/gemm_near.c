@@ -134,27 +134,42 @@ static void estimate(struct gemm_near *near, const struct products *products, co
         near->log_ratio += near->weights[i] * ratios[i];
 }
 
+/* Scaled to this many seconds, but not above the peak. */
+static struct gemm_time scaled(struct gemm_time time, double seconds, double peak_seconds,
+                               struct gemm_near *near)
+{
+    seconds = fmax(seconds, fmin(peak_seconds, time.seconds));
+    near->log_ratio = log(seconds / time.seconds);
+    time.matrix_seconds *= seconds / time.seconds;
+    time.memory_seconds *= seconds / time.seconds;
+    time.seconds = seconds;
+    return time;
+}
+
 struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type,
-                                struct product_size size, struct gemm_near *near)
+                                struct product_size size, const char *software, struct gemm_near *near)
 {
     struct gemm_time time = gemm_time(device, type, size);
     enum cost_type computed = cost_device_type(device, type);
-    const struct products *products = products_of(device, computed);
     struct gemm_near room;
     near = near ? near : &room;
     *near = (struct gemm_near){0};
+    double peak = product_flops(&size) / device->peak[computed];
+    const double sizes[] = {(double)size.m, (double)size.n, (double)size.k};
+    /* numbers of 16 bits are multiplied alike */
+    enum cost_type of = computed == COST_FP16 ? COST_BF16 : computed;
+    double seconds =
+        size.batch == 1 ? measured_seconds("product", device, of, software, sizes, &near->table) : 0;
+    if (near->table)
+        return scaled(time, seconds, peak, near);
+    const struct products *products = products_of(device, computed);
     if (!products)
         return time;
     float at[PRODUCT_AXES];
     product_place(at, device->units, size);
     estimate(near, products, at, NULL);
     order_by_weight(near);
-    double ratio = exp(near->log_ratio);
-    double peak = product_flops(&size) / device->peak[computed];
-    time.matrix_seconds *= ratio;
-    time.memory_seconds *= ratio;
-    time.seconds = fmax(time.seconds * ratio, fmin(peak, time.seconds));
-    return time;
+    return scaled(time, time.seconds * exp(near->log_ratio), peak, near);
 }
 
 /* ---- errors ---- */

@@ -63,7 +63,7 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration)
 {
-    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL)
+    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL, NULL)
                                          : gemm_time(device, kernel->type, kernel->size);
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {

@@ -320,9 +320,10 @@ static bool fit_table(struct calibrate_report *report, const char *path,
 static bool check_options(const struct rh_calibrate_request *given, struct error *err)
 {
     bool measured = given->gemm || given->collectives || given->runs || given->log;
-    if (given->known && (measured || given->output))
-        return error_set(err, ERROR_USAGE,
-                         "--known fits nothing: it cannot be combined with tables or --output");
+    if (given->known && (given->collectives || given->runs || given->log || given->output))
+        return error_set(
+            err, ERROR_USAGE,
+            "--known fits nothing: it cannot be combined with --output, or tables other than --gemm");
     if (given->known)
         return true;
     if (!given->device && (!given->log || given->gemm || given->collectives || given->runs))
@@ -467,8 +468,11 @@ static bool fit(struct calibrate_report *report, const struct rh_calibrate_reque
 {
     report->given = given;
     report->left_out = (enum calibrate_left_out)option_index(left_out_words, given->leave_out);
-    return check_options(given, err) && choose_device(report, err) &&
-           (!given->known || calibrate_known(report, err)) && fit_table(report, given->gemm, fit_gemm, err) &&
+    if (!check_options(given, err) || !choose_device(report, err))
+        return false;
+    if (given->known)
+        return calibrate_known(report, err);
+    return fit_table(report, given->gemm, fit_gemm, err) &&
            fit_table(report, given->collectives, fit_collectives, err) &&
            (!given->runs || fit_runs(report, err)) && (!given->log || calibrate_from(report, err));
 }

@@ -2,11 +2,14 @@
  * when they are left out. */
 #include "api/calibrate/calibrate.h"
 
+#include "core/csv.h"
 #include "core/stop.h"
 #include "cost/collective_near.h"
 #include "cost/gemm_near.h"
 #include "cost/gemm_unseen.h"
+#include "devices/measured/kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +56,170 @@ static bool score_products(struct calibrate_report *report, struct error *err)
                 !add_products(report, products, parts[p], err))
                 return false;
     return true;
+}
+
+/* ---- kernels on grids ---- */
+
+/* Errors of predictions beside those of the formula alone. */
+struct errors {
+    double *formula, *near;
+    int count, room;
+};
+
+static void add_error(struct errors *errors, double formula, double near, double measured)
+{
+    if (errors->count == errors->room)
+        return;
+    errors->formula[errors->count] = formula / measured - 1;
+    errors->near[errors->count++] = near / measured - 1;
+}
+
+static bool errors_make(struct errors *errors, int room)
+{
+    *errors = (struct errors){.formula = calloc(2 * (size_t)room + 1, sizeof(double)), .room = room};
+    errors->near = errors->formula ? errors->formula + room : NULL;
+    return errors->formula != NULL;
+}
+
+static double formula_seconds(const struct cost_device *device, enum cost_type type, const double *sizes)
+{
+    struct product_size size = {1, (int64_t)llround(sizes[0]), (int64_t)llround(sizes[1]),
+                                (int64_t)llround(sizes[2])};
+    return gemm_time(device, type, size).seconds;
+}
+
+static void score_cells(struct errors *errors, const struct measured *table, enum calibrate_left_out part)
+{
+    const struct cost_device *device = tables_device(NULL, table->device);
+    const struct measured *relative = part == CALIBRATE_LEAVE_GPU ? measured_relative(table) : NULL;
+    for (int cell = 0; cell < table->cell_count && !stop_wanted(); cell++) {
+        double sizes[MEASURED_MAX_AXES], log_ratio;
+        if (!table->learned[cell] || (part == CALIBRATE_LEAVE_GPU && !relative))
+            continue;
+        measured_sizes(table, cell, sizes);
+        double measured = measured_on(table, device, sizes), near = 0;
+        if (relative)
+            near = measured_on(relative, device, sizes);
+        else if (measured_left_out(table, cell, part == CALIBRATE_LEAVE_SIZES, &log_ratio))
+            near = measured * exp(log_ratio - (double)table->cells[cell]);
+        if (near > 0)
+            add_error(errors, formula_seconds(device, table->type, sizes), near, measured);
+    }
+}
+
+static bool add_kernels(struct calibrate_report *report, const char *what, const char *name,
+                        struct errors *errors)
+{
+    struct error_score formula = error_score_of(errors->formula, errors->count);
+    struct error_score near = error_score_of(errors->near, errors->count);
+    if (name && errors->count > 0)
+        calibrate_add_line(report, what, name, &formula, &near);
+    free(errors->formula);
+    return name != NULL;
+}
+
+static bool score_kernels(struct calibrate_report *report, enum calibrate_left_out part, const char *what,
+                          struct error *err)
+{
+    const struct measured *table;
+    for (int i = 0; is_asked(report, part) && (table = measured_known(i)); i++) {
+        struct errors errors;
+        if (report->device && strcmp(report->device->name, table->device) != 0)
+            continue;
+        if (!errors_make(&errors, table->cell_count))
+            return error_memory(err);
+        score_cells(&errors, table, part);
+        if (!add_kernels(report, what,
+                         arena_format(&report->arena, "%s %s %s", table->device, cost_type_name(table->type),
+                                      table->software),
+                         &errors))
+            return error_memory(err);
+    }
+    return true;
+}
+
+/* ---- measured kernels of a file ---- */
+
+enum { FILE_GPU, FILE_KERNEL, FILE_TYPE, FILE_LIBRARY, FILE_SOFTWARE, FILE_TIME, FILE_COLUMNS };
+static const char *const file_columns[] = {"gpu", "kernel", "dtype", "library", "software", "time_us"};
+
+static bool same_group(const struct csv *csv, const int *columns, int a, int b)
+{
+    for (int c = FILE_GPU; c <= FILE_SOFTWARE; c++)
+        if (strcmp(csv_cell(csv, a, columns[c]), csv_cell(csv, b, columns[c])) != 0)
+            return false;
+    return true;
+}
+
+static const struct measured *table_of_kernel(const char *kernel)
+{
+    const struct measured *table;
+    for (int i = 0; (table = measured_known(i)); i++)
+        if (strcmp(table->kernel, kernel) == 0)
+            return table;
+    return NULL;
+}
+
+/* Scores the rows from `first` that are of one device, type and software. Returns the first of the next; 0: failed. */
+static int score_group(struct calibrate_report *report, const struct csv *csv, const int *columns, int first,
+                       struct error *err)
+{
+    const char *gpu = csv_cell(csv, first, columns[FILE_GPU]);
+    const char *kernel = csv_cell(csv, first, columns[FILE_KERNEL]);
+    const char *library = csv_cell(csv, first, columns[FILE_LIBRARY]);
+    const struct cost_device *device = tables_device(NULL, gpu);
+    const struct measured *of = table_of_kernel(kernel), *table;
+    enum cost_type type;
+    struct errors errors;
+    int axes[MEASURED_MAX_AXES], last = first;
+    if (!device || !of || !cost_type_find(csv_cell(csv, first, columns[FILE_TYPE]), &type))
+        return csv_error(csv, first, columns[device ? of ? FILE_TYPE : FILE_KERNEL : FILE_GPU], err,
+                         "unknown: see 'rehearse cost --list' and data/kernels.txt");
+    for (int a = 0; a < of->axis_count; a++)
+        if (!csv_need(csv, of->axes[a].name, &axes[a], err))
+            return 0;
+    while (last < csv->row_count && same_group(csv, columns, first, last))
+        last++;
+    if (!errors_make(&errors, last - first))
+        return error_memory(err);
+    for (int row = first; row < last; row++) {
+        double sizes[MEASURED_MAX_AXES], measured;
+        bool read = csv_number(csv, row, columns[FILE_TIME], 1e-3, 1e12, &measured, err);
+        for (int a = 0; a < of->axis_count && read; a++)
+            read = csv_number(csv, row, axes[a], 1, 1e12, &sizes[a], err);
+        if (!read) {
+            free(errors.formula);
+            return 0;
+        }
+        double near = measured_seconds(kernel, device, type, *library ? library : NULL, sizes, &table);
+        if (table)
+            add_error(&errors, formula_seconds(device, type, sizes), near, measured * 1e-6);
+    }
+    const char *name = arena_format(&report->arena, "%s %s %s", device->name, cost_type_name(type),
+                                    csv_cell(csv, first, columns[FILE_SOFTWARE]));
+    return add_kernels(report, *library ? library : "by default", name, &errors) ? last : error_memory(err);
+}
+
+static bool score_file(struct calibrate_report *report, struct error *err)
+{
+    struct csv csv;
+    int columns[FILE_COLUMNS], row = 0;
+    if (!csv_load(&csv, report->given->gemm, err))
+        return false;
+    bool done = true;
+    for (int c = 0; c < FILE_COLUMNS && done; c++)
+        done = csv_need(&csv, file_columns[c], &columns[c], err);
+    while (done && row < csv.row_count) {
+        row = score_group(report, &csv, columns, row, err);
+        done = row > 0;
+    }
+    for (int i = 0; i < report->line_count && done; i++) { /* words of the file, which goes */
+        report->lines[i].what = arena_string(&report->arena, report->lines[i].what);
+        done = report->lines[i].what || error_memory(err);
+    }
+    csv_release(&csv);
+    report->product_lines = report->line_count;
+    return done && !stop_obeyed(err);
 }
 
 /* ---- collectives ---- */
@@ -154,7 +321,11 @@ static bool score_collectives(struct calibrate_report *report, struct error *err
 
 bool calibrate_known(struct calibrate_report *report, struct error *err)
 {
-    if (!score_products(report, err))
+    if (report->given->gemm)
+        return score_file(report, err);
+    if (!score_kernels(report, CALIBRATE_LEAVE_ROWS, "rows left out", err) ||
+        !score_kernels(report, CALIBRATE_LEAVE_SIZES, "sizes left out", err) ||
+        !score_kernels(report, CALIBRATE_LEAVE_GPU, "gpu left out", err) || !score_products(report, err))
         return false;
     report->product_lines = report->line_count;
     if (!score_collectives(report, err) || stop_obeyed(err))

@@ -135,11 +135,13 @@ static const char *profiled_name(struct rows *rows, const struct fused_kernel *f
 
 /* ---- neighbours ---- */
 
-/* "4096 x 4096 x 5120 (45 %), …", or "all_reduce of 16 MiB on 8 (45 %), …" */
+/* "4096 x 4096 x 5120 (45 %), …", "vLLM 0.24.0 on h100-sxm" of a grid, or "all_reduce of 16 MiB on 8 (45 %), …" */
 static const char *nearest_text(struct rows *rows, const struct gemm_near *near,
                                 const struct collective_near *transfers)
 {
     struct text text = {0};
+    if (near && near->table)
+        text_format(&text, "%s on %s", near->table->title, near->table->device);
     for (int i = 0; i < (near ? near->count : transfers->count) && i < MAX_NEAREST; i++) {
         struct unit_texts texts = {0};
         text_add(&text, i > 0 ? ", " : "");
@@ -160,8 +162,8 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
                             enum cost_type type, const struct cost_device *device)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, kernel->size, &near);
-    if (near.count == 0)
+    gemm_time_near(device, type, kernel->size, NULL, &near);
+    if (near.count == 0 && !near.table)
         return;
     row->of_formula = exp(near.log_ratio);
     row->nearest = nearest_text(rows, &near, NULL);

@@ -16,44 +16,27 @@
 #include <string.h>
 
 #define MAX_DEVICES 8
-#define MAX_M       128
 
-/* A part of a table. Lines have a character for each value of m, or for each device where shapes lie on no grid. */
+/* A part of a table. Lines have a character for each device. */
 static const struct part {
     enum cost_type type;
     const char *file, *source;
     double launch; /* seconds that each time has more than the product */
-    bool by_device;
     struct {
         const char *name, *cell;
         double launch; /* besides the part's */
     } devices[MAX_DEVICES];
 } parts[] = {
-#define AICONFIGURATOR "NVIDIA aiconfigurator (Apache-2.0), read in 2026-08: cuBLAS, without launches"
-#define XLA            "openxla/xla matmul_perf_table (Apache-2.0), read in 2026-08; launches taken off"
-    {COST_BF16, "gemm_a100_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"a100-80gb", "a100_sxm", 0}}},
-    {COST_BF16, "gemm_h100_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"h100-sxm", "h100_sxm", 0}}},
-    {COST_BF16, "gemm_h200_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"h200", "h200_sxm", 0}}},
-    {COST_BF16, "gemm_b200_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"b200", "b200_sxm", 0}}},
-    {COST_BF16, "gemm_training_shapes.csv", AICONFIGURATOR, 0, false, {{"gb200", "gb200", 0}}},
-    {COST_BF16, "gemm_training_shapes.csv", AICONFIGURATOR, 0, false, {{"l40s", "l40s", 0}}},
+#define XLA "openxla/xla matmul_perf_table (Apache-2.0), read in 2026-08; launches taken off"
     {COST_TF32,
      "matmul_perf_table.csv",
      XLA,
      0,
-     true,
-     {{"h100-sxm", "sm_90", 2.7e-6}, {"b200", "sm_100_B200", 3.1e-6}}},
-    {COST_FP8,
-     "matmul_perf_table.csv",
-     XLA,
-     0,
-     true,
      {{"h100-sxm", "sm_90", 2.7e-6}, {"b200", "sm_100_B200", 3.1e-6}}},
     {COST_FP32,
      "gemm_neusight_fp32.csv.gz",
      "NeuSight's test set (MIT), ASPLOS 2025: PyTorch 2.1; 20 us of its launches taken off",
      20e-6,
-     true,
      {{"p100", "Tesla P100-PCIE-16GB", 0},
       {"p4", "Tesla P4", 0},
       {"v100-pcie-32gb", "Tesla V100-PCIE-32GB", 0},
@@ -82,28 +65,20 @@ static const char head[] =
     "a character for each\n"
     "# measured shape, a blank where none was measured. src/devices/measured/products.c reads it. Made by "
     "scripts/learn-products.\n"
-    "# Rows are \"batch n k\" with characters by m, or \"batch m n k\" with characters by device.\n";
+    "# Rows are \"batch m n k\" with characters by device.\n";
 
-static int by_line(const struct shape *a, const struct shape *b, bool by_device)
+static int by_line(const struct shape *a, const struct shape *b)
 {
     int order = order_of(a->batch, b->batch);
-    order = order || !by_device ? order : order_of(a->m, b->m);
+    order = order ? order : order_of(a->m, b->m);
     order = order ? order : order_of(a->n, b->n);
     return order ? order : order_of(a->k, b->k);
-}
-
-static int by_m(const void *a, const void *b)
-{
-    const struct shape *x = a, *y = b;
-    int order = by_line(x, y, false);
-    order = order ? order : order_of(x->m, y->m);
-    return order ? order : order_of(x->device, y->device);
 }
 
 static int by_shape(const void *a, const void *b)
 {
     const struct shape *x = a, *y = b;
-    int order = by_line(x, y, true);
+    int order = by_line(x, y);
     return order ? order : order_of(x->device, y->device);
 }
 
@@ -147,64 +122,28 @@ static bool add_device(struct shapes *shapes, const struct part *part, int index
 
 /* ---- text ---- */
 
-static void add_line(struct text *out, const struct shape *s, bool by_device, const char *codes, int count)
+static void add_line(struct text *out, const struct shape *s, const char *codes, int count)
 {
     while (count > 0 && codes[count - 1] == PRODUCT_NONE)
         count--;
-    text_format(out, "%" PRId64 " ", s->batch);
-    if (by_device)
-        text_format(out, "%" PRId64 " ", s->m);
-    text_format(out, "%" PRId64 " %" PRId64 "\t%.*s\n", s->n, s->k, count, codes);
-}
-
-static void add_lines(struct text *out, const struct shapes *shapes, bool by_device, const int64_t *m,
-                      int columns)
-{
-    char codes[MAX_M];
-    for (int i = 0; i < shapes->count;) {
-        const struct shape *first = &shapes->list[i];
-        memset(codes, PRODUCT_NONE, sizeof codes);
-        for (; i < shapes->count && by_line(first, &shapes->list[i], by_device) == 0; i++) {
-            int column = shapes->list[i].device;
-            for (int c = 0; !by_device && c < columns; c++)
-                if (m[c] == shapes->list[i].m)
-                    column = c;
-            codes[column] = product_encode(shapes->list[i].log_ratio);
-        }
-        add_line(out, first, by_device, codes, columns);
-    }
-}
-
-/* Returns the number of different values, in order. */
-static int values_of_m(const struct shapes *shapes, int64_t values[MAX_M])
-{
-    int count = 0;
-    for (int i = 0; i < shapes->count; i++) {
-        int at = 0;
-        while (at < count && values[at] < shapes->list[i].m)
-            at++;
-        if ((at < count && values[at] == shapes->list[i].m) || count == MAX_M)
-            continue;
-        memmove(values + at + 1, values + at, sizeof *values * (size_t)(count - at));
-        values[at] = shapes->list[i].m;
-        count++;
-    }
-    return count;
+    text_format(out, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\t%.*s\n", s->batch, s->m, s->n, s->k,
+                count, codes);
 }
 
 static void add_part(struct text *out, const struct part *part, const struct shapes *shapes, int devices)
 {
-    int64_t m[MAX_M] = {0};
-    int columns = part->by_device ? devices : values_of_m(shapes, m);
+    char codes[MAX_DEVICES];
     text_format(out, "\nproducts %s\nsource %s\ndevices", cost_type_name(part->type), part->source);
     for (int i = 0; i < devices; i++)
         text_format(out, " %s", part->devices[i].name);
-    if (!part->by_device)
-        text_add(out, "\nm");
-    for (int i = 0; !part->by_device && i < columns; i++)
-        text_format(out, " %" PRId64, m[i]);
     text_add(out, "\nrows\n");
-    add_lines(out, shapes, part->by_device, m, columns);
+    for (int i = 0; i < shapes->count;) {
+        const struct shape *first = &shapes->list[i];
+        memset(codes, PRODUCT_NONE, sizeof codes);
+        for (; i < shapes->count && by_line(first, &shapes->list[i]) == 0; i++)
+            codes[shapes->list[i].device] = product_encode(shapes->list[i].log_ratio);
+        add_line(out, first, codes, devices);
+    }
 }
 
 static bool make_part(struct text *out, const struct part *part, const char *folder, struct error *err)
@@ -224,7 +163,6 @@ static bool make_part(struct text *out, const struct part *part, const char *fol
     if (done) {
         qsort(shapes.list, (size_t)shapes.count, sizeof *shapes.list, by_shape);
         merge(&shapes);
-        qsort(shapes.list, (size_t)shapes.count, sizeof *shapes.list, part->by_device ? by_shape : by_m);
         add_part(out, part, &shapes, devices);
     }
     free(shapes.list);

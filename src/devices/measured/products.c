@@ -30,9 +30,7 @@ struct source {
     struct once once;
     struct arena arena;
     const char *lines;
-    int column;       /* of the lines' characters, where columns are devices; -1: they are values of m */
-    int count;        /* of columns */
-    const int64_t *m; /* values of m, by column */
+    int column; /* of the lines' characters */
 };
 
 static struct {
@@ -78,16 +76,13 @@ void product_place(float at[PRODUCT_AXES], int units, struct product_size size)
 
 /* ---- blocks ---- */
 
-/* The head of a block: `type`, `source`, `devices` and, unless columns are devices, `m`. */
+/* The head of a block: `type`, `source` and `devices`. */
 struct block {
     enum cost_type type;
     const char *source, *devices;
-    const int64_t *m;
-    int columns; /* of m */
 };
 
-static bool add_source(const struct block *block, const char *name, int column, int columns,
-                       const char *lines)
+static bool add_source(const struct block *block, const char *name, int column, const char *lines)
 {
     struct source *source = &known.sources[known.count];
     const struct cost_device *device = tables_device(NULL, name);
@@ -98,9 +93,7 @@ static bool add_source(const struct block *block, const char *name, int column, 
         .device = device,
         .once = ONCE_INIT,
         .lines = lines,
-        .column = block->m ? -1 : column,
-        .count = block->m ? block->columns : columns,
-        .m = block->m,
+        .column = column,
     };
     known.count++;
     return true;
@@ -116,14 +109,13 @@ static bool add_sources(const struct block *block, const char *lines)
          name = strtok_r(NULL, " ", &rest))
         list[count++] = name;
     for (int i = 0; i < count; i++)
-        if (!add_source(block, list[i], i, count, lines))
+        if (!add_source(block, list[i], i, lines))
             return false;
     return count > 0;
 }
 
 static bool read_head(struct block *block, const char *line)
 {
-    int64_t numbers[MAX_COLUMNS];
     const char *text;
     if ((text = line_behind(line, "products"))) {
         const char *name = line_copy(&known.arena, text);
@@ -134,14 +126,6 @@ static bool read_head(struct block *block, const char *line)
         return (block->source = line_copy(&known.arena, text)) != NULL;
     if ((text = line_behind(line, "devices")))
         return (block->devices = line_copy(&known.arena, text)) != NULL;
-    if ((text = line_behind(line, "m"))) {
-        block->columns = line_numbers(text, numbers, MAX_COLUMNS);
-        int64_t *m = ARENA_ARRAY(&known.arena, MAX_COLUMNS, int64_t);
-        if (m)
-            memcpy(m, numbers, sizeof *m * (size_t)block->columns);
-        block->m = m;
-        return m != NULL;
-    }
     return true; /* a comment, a row */
 }
 
@@ -173,30 +157,20 @@ static int by_place(const void *left, const void *right)
     return 0;
 }
 
-/* Adds the products of a line, "batch n k CODES" by m or "batch m n k CODES" by device. Returns how many; without
- * `rows` it only counts. */
-static int read_row(const struct source *source, const char *line, struct product *rows)
+/* Adds the product of a line, "batch m n k CODES", by device. Returns how many; without `rows` it only counts. */
+static int read_row(const struct source *source, const char *line, struct product *row)
 {
     int64_t sizes[4];
-    int wanted = source->m ? 3 : 4, count = 0;
     const char *codes = memchr(line, '\t', (size_t)(line_end(line) - line));
-    if (!codes || line_numbers(line, sizes, wanted) != wanted)
+    if (!codes || line_numbers(line, sizes, 4) != 4 || line_end(line) - ++codes <= source->column ||
+        codes[source->column] == PRODUCT_NONE)
         return 0;
-    int length = (int)(line_end(line) - ++codes);
-    int first = source->m ? 0 : source->column, last = source->m ? source->count : first + 1;
-    for (int i = first; i < last && i < length; i++) {
-        if (codes[i] == PRODUCT_NONE)
-            continue;
-        if (rows) {
-            int64_t m = source->m ? source->m[i] : sizes[1];
-            struct product *row = &rows[count];
-            *row = (struct product){.size = {sizes[0], m, sizes[wanted - 2], sizes[wanted - 1]}};
-            row->log_ratio = (float)product_decode(codes[i]);
-            product_place(row->at, source->device->units, row->size);
-        }
-        count++;
+    if (row) {
+        *row = (struct product){.size = {sizes[0], sizes[1], sizes[2], sizes[3]}};
+        row->log_ratio = (float)product_decode(codes[source->column]);
+        product_place(row->at, source->device->units, row->size);
     }
-    return count;
+    return 1;
 }
 
 static int read_lines(const struct source *source, struct product *rows)
