@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FALL  0.3  /* of a covariance's logarithm, per doubling of a size */
 #define NOISE 0.02 /* of a measurement, as a share of the variance between shapes ... */
@@ -160,8 +161,10 @@ struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type
     enum cost_type of = computed == COST_FP16 ? COST_BF16 : computed;
     double seconds =
         size.batch == 1 ? measured_seconds("product", device, of, software, sizes, &near->table) : 0;
-    if (near->table)
+    if (near->table) {
+        near->is_relative = !device->name || strcmp(device->name, near->table->device) != 0;
         return scaled(time, seconds, peak, near);
+    }
     const struct products *products = products_of(device, computed);
     if (!products)
         return time;

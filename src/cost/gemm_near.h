@@ -19,6 +19,7 @@
 struct gemm_near {
     double log_ratio;             /* of seconds over those of the formula; 0: nothing is near */
     const struct measured *table; /* the grid; NULL: neighbours, if any */
+    bool is_relative;             /* the grid is of another device */
     int count;                    /* of neighbours */
     const struct product *products[GEMM_NEAREST]; /* the one that counts most first */
     double weights[GEMM_NEAREST]; /* of their ratios; what is missing to 1 counts for the formula */

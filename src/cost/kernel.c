@@ -60,10 +60,20 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
     }
 }
 
-static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
-                                      const struct calibration *calibration)
+static double spread_of_gemm(const struct gemm_near *near, const struct kernel *kernel,
+                             const struct cost_device *device)
 {
-    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL, NULL)
+    double narrow = is_narrow(kernel, device) ? 2.0 : 1.0;
+    if (near->table)
+        return near->table->spread * narrow * (near->is_relative ? SPREAD_RELATIVE : 1.0);
+    return near->count > 0 ? SPREAD_NEAR * narrow : SPREAD_FORMULA;
+}
+
+static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
+                                      const struct calibration *calibration, double *spread)
+{
+    struct gemm_near near = {0};
+    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL, &near)
                                          : gemm_time(device, kernel->type, kernel->size);
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
@@ -71,6 +81,7 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
         double out = is_narrow(kernel, device) ? 2.0 : cost_type_bytes(kernel->type);
         bytes = (double)kernel->size.batch * (cost_type_bytes(kernel->type) * (m * k + k * n) + out * m * n);
     }
+    *spread = spread_of_gemm(&near, kernel, device);
     /* the launch is not stretched: only the work is */
     double work = fmax(gemm.seconds - device->launch, 0.0) / training_share(kernel, device, calibration);
     struct kernel_time time = {
@@ -197,24 +208,14 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
     return time;
 }
 
-static double spread_of(const struct kernel *kernel, const struct cost_device *device)
-{
-    if (kernel->kind == KERNEL_ATTENTION)
-        return SPREAD_ATTENTION;
-    if (kernel->kind != KERNEL_GEMM)
-        return SPREAD_STREAM;
-    bool near = kernel->near && products_of(device, cost_device_type(device, kernel->type));
-    return (near ? SPREAD_NEAR : SPREAD_FORMULA) * (near && is_narrow(kernel, device) ? 2.0 : 1.0);
-}
-
 struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                const struct calibration *calibration)
 {
-    struct kernel_time time = kernel->kind == KERNEL_GEMM ? gemm_kernel(kernel, device, calibration)
+    double spread = kernel->kind == KERNEL_ATTENTION ? SPREAD_ATTENTION : SPREAD_STREAM;
+    struct kernel_time time = kernel->kind == KERNEL_GEMM ? gemm_kernel(kernel, device, calibration, &spread)
                               : kernel->kind == KERNEL_ATTENTION
                                   ? attention_kernel(kernel, device, calibration)
                                   : stream_kernel(kernel, device, calibration);
-    double spread = spread_of(kernel, device);
     time.seconds *= kernel->repeats;
     time.low = time.seconds * (kernel->rough ? KERNEL_ROUGH_LOW : 1.0 / (1.0 + spread));
     time.high = time.seconds * (kernel->rough ? KERNEL_ROUGH_HIGH : 1.0 + spread);

@@ -55,6 +55,7 @@ struct kernel {
  * 'rehearse calibrate --known' leaves out, with neighbours and by the formula; collectives likewise. Attention and streams: those that
  * NVIDIA aiconfigurator measured on H200, B300 and GB300, on which nothing was fitted. */
 #define SPREAD_NEAR       0.1
+#define SPREAD_RELATIVE   1.3 /* times that of the measured device */
 #define SPREAD_FORMULA    0.25
 #define SPREAD_ATTENTION  0.3
 #define SPREAD_STREAM     0.2

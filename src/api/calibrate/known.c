@@ -167,6 +167,7 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
     const char *gpu = csv_cell(csv, first, columns[FILE_GPU]);
     const char *kernel = csv_cell(csv, first, columns[FILE_KERNEL]);
     const char *library = csv_cell(csv, first, columns[FILE_LIBRARY]);
+    const char *software = csv_cell(csv, first, columns[FILE_SOFTWARE]);
     const struct cost_device *device = tables_device(NULL, gpu);
     const struct measured *of = table_of_kernel(kernel), *table;
     enum cost_type type;
@@ -195,9 +196,10 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
         if (table)
             add_error(&errors, formula_seconds(device, type, sizes), near, measured * 1e-6);
     }
-    const char *name = arena_format(&report->arena, "%s %s %s", device->name, cost_type_name(type),
-                                    csv_cell(csv, first, columns[FILE_SOFTWARE]));
-    return add_kernels(report, *library ? library : "by default", name, &errors) ? last : error_memory(err);
+    const char *name = arena_format(
+        &report->arena, *library && strcmp(software, library) != 0 ? "%s %s %s as %s" : "%s %s %s",
+        device->name, cost_type_name(type), software, library);
+    return add_kernels(report, "predicted", name, &errors) ? last : error_memory(err);
 }
 
 static bool score_file(struct calibrate_report *report, struct error *err)
@@ -212,10 +214,6 @@ static bool score_file(struct calibrate_report *report, struct error *err)
     while (done && row < csv.row_count) {
         row = score_group(report, &csv, columns, row, err);
         done = row > 0;
-    }
-    for (int i = 0; i < report->line_count && done; i++) { /* words of the file, which goes */
-        report->lines[i].what = arena_string(&report->arena, report->lines[i].what);
-        done = report->lines[i].what || error_memory(err);
     }
     csv_release(&csv);
     report->product_lines = report->line_count;

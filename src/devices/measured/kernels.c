@@ -248,6 +248,45 @@ static void fill(const struct measured *table, float *cells, bool *has, bool *ne
     }
 }
 
+/* ---- left out ---- */
+
+bool measured_left_out(const struct measured *table, int cell, bool sizes, double *log_ratio)
+{
+    int at[MEASURED_MAX_AXES], to[MEASURED_MAX_AXES], count = 0, axes = table->axis_count;
+    double sum = 0;
+    place_of(table, cell, at);
+    for (int a = 0; a < axes; a++)
+        for (int b = a + 1; b < axes; b++) /* cells across a corner: those along an axis are not learned */
+            for (int sign = 0; sign < 4 && (!sizes || a > 0 || axes == 2); sign++) {
+                memcpy(to, at, sizeof to);
+                to[a] += sign & 1 ? 1 : -1;
+                to[b] += sign & 2 ? 1 : -1;
+                if (to[a] < 0 || to[b] < 0 || to[a] >= table->axes[a].count ||
+                    to[b] >= table->axes[b].count || !table->learned[cell_at(table, to)])
+                    continue;
+                sum += (double)table->cells[cell_at(table, to)];
+                count++;
+            }
+    *log_ratio = count > 0 ? sum / count : 0;
+    return count > 0;
+}
+
+/* Counts errors by their size; room for a list of them would be more than the cells. */
+static double spread_of(const struct measured *table)
+{
+    int counts[100] = {0}, all = 0, below = 0, step = 0;
+    for (int cell = 0; cell < table->cell_count; cell++) {
+        double log_ratio;
+        if (!table->learned[cell] || !measured_left_out(table, cell, false, &log_ratio))
+            continue;
+        counts[(int)fmin(100 * fabs(expm1(log_ratio - (double)table->cells[cell])), 99)]++;
+        all++;
+    }
+    while (step < 99 && below + counts[step] < 0.85 * all)
+        below += counts[step++];
+    return (step + 1) / 100.0;
+}
+
 static bool load(void *of)
 {
     struct source *source = of;
@@ -267,6 +306,7 @@ static bool load(void *of)
     free(has);
     table->cells = cells;
     table->learned = learned;
+    table->spread = spread_of(table);
     return true;
 }
 
@@ -468,27 +508,4 @@ double measured_seconds(const char *kernel, const struct cost_device *device, en
         }
     }
     return least;
-}
-
-/* ---- left out ---- */
-
-bool measured_left_out(const struct measured *table, int cell, bool sizes, double *log_ratio)
-{
-    int at[MEASURED_MAX_AXES], to[MEASURED_MAX_AXES], count = 0, axes = table->axis_count;
-    double sum = 0;
-    place_of(table, cell, at);
-    for (int a = 0; a < axes; a++)
-        for (int b = a + 1; b < axes; b++) /* cells across a corner: those along an axis are not learned */
-            for (int sign = 0; sign < 4 && (!sizes || a > 0 || axes == 2); sign++) {
-                memcpy(to, at, sizeof to);
-                to[a] += sign & 1 ? 1 : -1;
-                to[b] += sign & 2 ? 1 : -1;
-                if (to[a] < 0 || to[b] < 0 || to[a] >= table->axes[a].count ||
-                    to[b] >= table->axes[b].count || !table->learned[cell_at(table, to)])
-                    continue;
-                sum += (double)table->cells[cell_at(table, to)];
-                count++;
-            }
-    *log_ratio = count > 0 ? sum / count : 0;
-    return count > 0;
 }
