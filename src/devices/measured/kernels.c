@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/once.h"
+#include "core/text.h"
 #include "devices/measured/lines.h"
 #include "devices/tables.h"
 
@@ -25,18 +26,18 @@ extern const char data_kernels[];
 /* A table, and the lines that its cells are read from when it is first asked for. */
 struct source {
     struct measured table;
-    const struct cost_device *device;
-    struct once once;
-    struct arena arena;
     const char *lines;
     double middle, step; /* logarithms of ratios: of the character MIDDLE, and from there to the next */
+    const struct cost_device *device;
+    struct arena arena;
+    struct once once;
 };
 
 static struct {
-    struct once once;
-    struct arena arena;
-    struct source sources[MAX_TABLES];
     int count;
+    struct source sources[MAX_TABLES];
+    struct arena arena;
+    struct once once;
 } known = {.once = ONCE_INIT};
 
 /* ---- heads ---- */
@@ -52,6 +53,7 @@ static int axis_named(const struct measured *table, const char *name, size_t len
 /* "2 m k + 2 n k"; the axes are known. */
 static bool read_work(struct measured_work *work, const struct measured *table, const char *text)
 {
+    char *end_of_number;
     *work = (struct measured_work){0};
     for (const char *end = line_end(text); text < end;) {
         size_t length = strcspn(text, " \n");
@@ -61,7 +63,7 @@ static bool read_work(struct measured_work *work, const struct measured *table, 
         else if (*text != '+' && work->count == MEASURED_MAX_TERMS)
             return false;
         else if (*text != '+')
-            work->terms[work->count++].factor = strtod(text, NULL);
+            work->terms[work->count++].factor = text_number(text, &end_of_number);
         text += length + (text[length] == ' ');
     }
     return work->count > 0;
@@ -106,10 +108,10 @@ static bool read_table(const struct measured *head, const char *text, const char
     table->device = word(&text);
     table->software = word(&text);
     char *rest;
-    table->peak = strtod(text, &rest) * 1e12;
-    table->bandwidth = strtod(rest, &rest) * 1e9;
-    source->middle = strtod(rest, &rest);
-    source->step = strtod(rest, &rest);
+    table->peak = text_number(text, &rest) * 1e12;
+    table->bandwidth = text_number(rest, &rest) * 1e9;
+    source->middle = text_number(rest, &rest);
+    source->step = text_number(rest, &rest);
     table->title = line_copy(&known.arena, rest + (*rest == ' '));
     if (!table->device || !table->software || !table->title)
         return false;
