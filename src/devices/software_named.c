@@ -21,6 +21,9 @@ static const struct generation megatron[] = {
 /* GPTQ's kernels in Triton came in 2023, and those of Marlin after them; before, PyTorch unpacked weights. */
 static const struct generation trainer[] = {{"2024", "hf-trainer"}, {"", "hf-trainer-2023"}};
 
+/* nanoGPT took the attention of PyTorch 2 at the end of January 2023. */
+static const struct generation nanogpt[] = {{"2023-02", "nanogpt"}, {"", "nanogpt-2022"}};
+
 /* The first word that a name contains counts. */
 static const struct known {
     const char *word, *name;
@@ -44,7 +47,7 @@ static const struct known {
     {"Paxml", "paxml", NULL},
     {"JAX", "maxtext", NULL},
     {"LitGPT", "litgpt", NULL},
-    {"nanoGPT", "nanogpt", NULL},
+    {"nanoGPT", NULL, nanogpt},
     {"TinyLlama", "nanogpt", NULL},
     {"Unsloth", "hf-trainer-fused", NULL},
     {"Liger", "hf-trainer-fused", NULL},

@@ -44,6 +44,8 @@ static const char *variant_of(const struct run *run, const struct run_words *wor
 {
     if (is(run, "torchtitan") && contains(words->precision, "eager"))
         return "torchtitan-eager";
+    if (is(run, "nanogpt-2022") && contains(words->precision, "eager"))
+        return "nanogpt-2022-eager";
     const char *date = date_of(run, words);
     if (is(run, "torchtitan") && *date != '\0' && strcmp(date, "2025") < 0)
         return "torchtitan-2024"; /* its loss has been compiled since 2025 */
