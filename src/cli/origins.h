@@ -3,17 +3,14 @@
 #ifndef REHEARSE_CLI_ORIGINS_H
 #define REHEARSE_CLI_ORIGINS_H
 
-#include "core/text.h"
-
-#define ORIGIN_LINES 4
+#include "cli/command.h"
 
 struct origin {
     const char *name;  /* "oobleck" */
     const char *title; /* "Oobleck, H-Oobleck and Ditto" */
     const char *section;
-    struct {
-        const char *command, *there;
-    } lines[ORIGIN_LINES]; /* up to the first without a command */
+    const struct command_example
+        *examples; /* what there is instead of what is there; ended by {NULL, NULL} */
 };
 
 /* Ended by one without a name. */
