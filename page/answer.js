@@ -1,8 +1,6 @@
 'use strict';
 /* What the planner (planner.js) shows of an answer of `rehearse plan`, in pictures and tables. */
 
-/* ---- texts ---- */
-
 // As the command prints it: exact halves, as 0.25, go to the even digit, which toFixed does not do.
 function percentText(share, digits = 1) {
     const value = 100 * share, half = digits === 1 && Math.abs(value % 1) === 0.25;

@@ -51,6 +51,7 @@ class Engine {
         }
     }
 
+    /* The options of a command: [{name, argument, help, initial, unit, type, words}]. */
     describe(command) {
         return JSON.parse(this.call('planner_describe', ['string'], [command]));
     }
@@ -139,12 +140,6 @@ class Planner {
         await this.ready;
         const answer = await this.question('ask', [command, options, files, forms]);
         return 'shown' in answer ? {...answer, shown: JSON.parse(answer.shown)} : answer;
-    }
-
-    /* The options of a command: [{name, argument, help, initial, unit, type, words}]. */
-    async describe(command) {
-        await this.ready;
-        return this.question('describe', [command]);
     }
 
     /* A quantity as the commands print it: seconds, bytes, bytes/s, FLOP/s. Not before `ready`. */

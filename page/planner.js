@@ -9,6 +9,8 @@
  * page's address holds it. */
 
 const EXPLORER_PAUSE = 4; // ms after a key until the question is asked: what comes at once is one question
+const EXPLORER_STEP = 1500; // ms between changes that are two questions to go back to
+const EXPLORER_FORBEARANCE = 300; // ms until what is half typed is called wrong
 const EXPLORER_PATIENCE = 100; // ms until a progress sign is shown, or an older question is stopped
 const EXPLORER_SPLITS = 8; // rows of the table of splits
 const EXPLORER_ROWS = 12; // rows of memory bars that are not folded away
@@ -53,11 +55,9 @@ class Explorer extends Answer {
         const sign = element('p', {class: 'progress', role: 'status'}, 'The planner starts\u2026');
         this.place.append(sign);
         try {
-            if (typeof Planner === 'undefined')
-                throw new Error('this page was made without it');
             this.planner = new Planner();
             await this.planner.ready;
-            this.rows = new Map((await this.planner.describe('plan')).map(row => [row.name, row]));
+            this.rows = new Map(this.planner.local.describe('plan').map(row => [row.name, row]));
             this.tables = (await this.planner.ask('cost', {list: 'true'}, ['shown'])).shown;
             await this.learnWords();
         } catch (error) {
@@ -67,6 +67,7 @@ class Explorer extends Answer {
         sign.remove();
         this.build();
         this.takeState(this.state.options && Object.keys(this.state.options).length > 0 ? this.state.options : EXPLORER_FIRST);
+        Object.assign(this, {first: this.address(), written: performance.now()});
         this.takeAddress();
         if (this.suspects.size > 0) // a link to a question leads to its answer
             this.place.scrollIntoView();
@@ -271,12 +272,21 @@ class Explorer extends Answer {
         this.say(this.notes);
     }
 
-    writeAddress() {
+    address() {
         const short = new Map(Object.entries(EXPLORER_KEYS).map(([key, name]) => [name, key]));
         const given = [...this.controls.keys()].filter(name => this.value(name) !== '');
         const parts = new URLSearchParams(given.map(name => [short.get(name) || name, this.value(name)]));
+        return `#${parts.toString().replace(/%2C/g, ',').replace(/%2F/g, '/')}`;
+    }
+
+    // The browser's way back leads to the question before: changes in quick succession are one.
+    writeAddress() {
+        const now = performance.now(), step = now - this.written > EXPLORER_STEP ? 'pushState' : 'replaceState';
         try {
-            history.replaceState(null, '', `#${parts.toString().replace(/%2C/g, ',').replace(/%2F/g, '/')}`);
+            if (!location.hash.includes('='))
+                history.replaceState(null, '', this.first);
+            history[step](null, '', this.address());
+            this.written = now;
         } catch (error) {
             // A frame without an address of its own has none to keep.
         }
@@ -348,7 +358,8 @@ class Explorer extends Answer {
         const began = performance.now(), isNow = () => turn === this.turn;
         const tick = setInterval(() => {
             const seconds = (performance.now() - began) / 1000;
-            this.working(isNow() ? `searching\u2026 ${seconds >= 1 ? `${seconds.toFixed(0)} s, ` : ''}Escape stops` : '');
+            if (isNow())
+                this.working(`searching\u2026 ${seconds >= 1 ? `${seconds.toFixed(0)} s, ` : ''}Escape stops`);
         }, EXPLORER_PATIENCE);
         try {
             this.command.textContent = this.line(options);
@@ -367,6 +378,8 @@ class Explorer extends Answer {
             if (isPlan && this.plays)
                 await this.play(options);
         } catch (error) {
+            if (isNow() && this.suspects.size === 0 && !this.trial)
+                await new Promise(done => setTimeout(done, EXPLORER_FORBEARANCE));
             if (isNow())
                 this.fail(error);
         } finally {

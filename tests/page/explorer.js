@@ -134,6 +134,19 @@ function register(test, state) {
         await page.close();
     });
 
+    test('the way back leads to the question before', async () => {
+        const page = await open('#m=gpt2-xl&d=a100&n=8&b=64');
+        const first = (await shown(page)).line;
+        await new Promise((resolve) => setTimeout(resolve, 1600));
+        await put(page, 'tp', '2');
+        assert.match((await shown(page)).line, /tp=2/);
+        await page.evaluate(() => history.back());
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        await driver().settle(page);
+        assert.strictEqual((await shown(page)).line, first);
+        await page.close();
+    });
+
     test('what no plan fits is said in the words of the command', async () => {
         const page = await open('#m=llama-3.1-405b&d=h100&n=8&b=8');
         const found = await shown(page), done = command(found.line);
