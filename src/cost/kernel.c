@@ -228,6 +228,8 @@ struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_de
 void kernel_time_add(struct kernel_time *sum, const struct kernel_time *time)
 {
     sum->seconds += time->seconds;
+    sum->flops += time->flops;
+    sum->bytes += time->bytes;
     sum->low += time->low;
     sum->high += time->high;
     sum->rough += time->rough;

@@ -75,7 +75,7 @@ struct kernel_time {
 /* Returns whether a device has asynchronous matrix units, and kernels written for them. */
 bool kernel_is_newest(const struct cost_device *device);
 
-/* Adds seconds, and their interval as if all kernels were as far off on the same side. */
+/* Adds work and seconds, and their interval as if all kernels were as far off on the same side. */
 void kernel_time_add(struct kernel_time *sum, const struct kernel_time *time);
 
 const char *kernel_bound_name(enum kernel_bound bound);

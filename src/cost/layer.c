@@ -345,8 +345,10 @@ struct kernel_time layer_transfer_near(const struct fused_transfer *transfer,
                                                               tables_calibration(options->tables, device))
                                         : time.seconds);
     double spread = near->count > 0 ? SPREAD_COLLECTIVE : SPREAD_FORMULA;
-    return (struct kernel_time){
-        .seconds = seconds, .low = seconds / (1.0 + spread), .high = seconds * (1.0 + spread)};
+    return (struct kernel_time){.seconds = seconds,
+                                .bytes = transfer->repeats * transfer->bytes,
+                                .low = seconds / (1.0 + spread),
+                                .high = seconds * (1.0 + spread)};
 }
 
 struct kernel_time layer_seconds(const struct fused *fused, const struct cost_device *device,

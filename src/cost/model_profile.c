@@ -105,22 +105,13 @@ static double rounded(double seconds)
     return fmax(nearbyint(seconds * 1e9), 1.0) / 1e9;
 }
 
-static double kernels(const struct layer_work *work, int first, int count, const struct cost_device *device,
-                      const struct calibration *calibration)
+/* Returns the seconds of kernels; `core`: only of those that selective recomputation runs again. */
+static double kernels(const struct layer_work *work, int first, int count, bool core,
+                      const struct cost_device *device, const struct calibration *calibration)
 {
     double seconds = 0.0;
     for (int i = first; i < first + count; i++)
-        seconds += kernel_time(&work->kernels[i], device, calibration).seconds;
-    return seconds;
-}
-
-/* Returns the seconds of the forward kernels that selective recomputation runs again. */
-static double attention(const struct layer_work *work, const struct cost_device *device,
-                        const struct calibration *calibration)
-{
-    double seconds = 0.0;
-    for (int i = 0; i < work->forward_count; i++)
-        if (work->modules[i] >> MODULE_CORE_ATTENTION & 1)
+        if (!core || work->modules[i] >> MODULE_CORE_ATTENTION & 1)
             seconds += kernel_time(&work->kernels[i], device, calibration).seconds;
     return seconds;
 }
@@ -132,9 +123,9 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
     struct layer_work work;
     m->split.type = model_type(device, m->options->precision);
     model_layer_work(&work, m->model, layer, &m->split);
-    double forward = kernels(&work, 0, work.forward_count, device, calibration);
+    double forward = kernels(&work, 0, work.forward_count, false, device, calibration);
     double backward =
-        kernels(&work, work.forward_count, work.count - work.forward_count, device, calibration);
+        kernels(&work, work.forward_count, work.count - work.forward_count, false, device, calibration);
     double reduce = 0.0;
     if (m->split.degrees.tensor > 1) {
         struct collective_group group = {
@@ -152,7 +143,7 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
             backward += forward;
         else if (m->options->recompute == RECOMPUTE_SELECTIVE)
             backward += m->split.software->attention == ATTENTION_UNFUSED
-                            ? attention(&work, device, calibration)
+                            ? kernels(&work, 0, work.forward_count, true, device, calibration)
                             : m->split.software->selective * forward;
     }
     to->forward[layer] = rounded(forward);

@@ -26,10 +26,10 @@ struct row {
     const char *profiled;    /* as a profiler lists it */
     const char *instruction; /* the first of the first kernel */
     double count;            /* number of runs */
-    double flops, bytes, seconds;
-    double of_pass[2]; /* seconds */
-    double share;      /* of the time of both passes */
-    double intensity;  /* flops per byte */
+    struct kernel_time time; /* of all runs */
+    double of_pass[2];       /* seconds */
+    double share;            /* of the time of both passes */
+    double intensity;        /* flops per byte */
     const char *bound;
     double of_formula;   /* of a product or collective: its time, of that by the formula alone */
     const char *nearest; /* the measured ones that it leans on; NULL: none */
@@ -171,12 +171,12 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
 
 /* ---- rows ---- */
 
-static void add_row(struct rows *rows, struct row *row, const struct kernel_time *time)
+static void add_row(struct rows *rows, struct row *row)
 {
-    row->of_pass[row->pass] = row->seconds;
+    row->of_pass[row->pass] = row->time.seconds;
     rows->rows[rows->count++] = *row;
-    rows->seconds[row->pass] += row->seconds;
-    kernel_time_add(&rows->sum, time);
+    rows->seconds[row->pass] += row->time.seconds;
+    kernel_time_add(&rows->sum, &row->time);
 }
 
 static void add_pass(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device,
@@ -185,7 +185,6 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
     const struct fused *fused = pass == PASS_FORWARD ? &explain->layer->forward : &explain->layer->backward;
     for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++) {
         const struct fused_kernel *kernel = &fused->kernels[i];
-        struct kernel_time time = layer_kernel_time(&kernel->kernel, device, explain->options);
         enum cost_type type = layer_kernel_type(&kernel->kernel, device, explain->options);
         struct row row = {
             .pass = pass,
@@ -193,14 +192,12 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
             .profiled = profiled_name(rows, kernel, device, type),
             .instruction = kernel->instructions[0]->name,
             .count = kernel->kernel.repeats,
-            .flops = time.flops,
-            .bytes = time.bytes,
-            .seconds = time.seconds,
-            .bound = kernel_bound_name(time.bound),
+            .time = layer_kernel_time(&kernel->kernel, device, explain->options),
         };
+        row.bound = kernel_bound_name(row.time.bound);
         if (kernel->kernel.kind == KERNEL_GEMM && !explain->options->no_neighbours)
             find_neighbours(rows, &row, &kernel->kernel, type, device);
-        add_row(rows, &row, &time);
+        add_row(rows, &row);
     }
     for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++) {
         const struct fused_transfer *transfer = &fused->transfers[i];
@@ -209,7 +206,6 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
         const char *kind = collective_kind_name(layer_collective(transfer->instruction->opcode));
         const char *profiled = arena_format(&rows->arena, "ncclDevKernel_* (%s)", kind);
         struct collective_near near;
-        struct kernel_time time = layer_transfer_near(transfer, device, explain->options, &near);
         rows->failed |= !name || !profiled;
         struct row row = {
             .pass = pass,
@@ -217,14 +213,13 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
             .profiled = profiled ? profiled : "",
             .instruction = transfer->instruction->name,
             .count = transfer->repeats,
-            .bytes = transfer->repeats * transfer->bytes,
-            .seconds = time.seconds,
+            .time = layer_transfer_near(transfer, device, explain->options, &near),
             .bound = "link",
-            .of_formula = exp(near.log_ratio),
         };
+        row.of_formula = exp(near.log_ratio);
         if (near.count > 0)
             row.nearest = nearest_text(rows, NULL, &near);
-        add_row(rows, &row, &time);
+        add_row(rows, &row);
     }
 }
 
@@ -241,8 +236,8 @@ static int compare_rows(const void *a, const void *b)
     if (!order)
         order = strcmp(x->what, y->what);
     if (!order)
-        order = compare_number(x->bytes / x->count, y->bytes / y->count);
-    return order ? order : compare_number(x->seconds / x->count, y->seconds / y->count);
+        order = compare_number(x->time.bytes / x->count, y->time.bytes / y->count);
+    return order ? order : compare_number(x->time.seconds / x->count, y->time.seconds / y->count);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -261,7 +256,7 @@ static int by_profiled(const void *a, const void *b)
 static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    int order = compare_number(y->seconds, x->seconds);
+    int order = compare_number(y->time.seconds, x->time.seconds);
     return order ? order : by_kind(a, b);
 }
 
@@ -279,9 +274,7 @@ static void merge(struct rows *rows, bool profiled)
             continue;
         }
         last->count += rows->rows[i].count;
-        last->flops += rows->rows[i].flops;
-        last->bytes += rows->rows[i].bytes;
-        last->seconds += rows->rows[i].seconds;
+        kernel_time_add(&last->time, &rows->rows[i].time);
         for (int p = 0; p < 2; p++)
             last->of_pass[p] += rows->rows[i].of_pass[p];
     }
@@ -318,8 +311,8 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
     double sum = rows->seconds[PASS_FORWARD] + rows->seconds[PASS_BACKWARD];
     for (int i = 0; i < rows->count; i++) {
         struct row *row = &rows->rows[i];
-        row->share = sum > 0.0 ? row->seconds / sum : 0.0;
-        row->intensity = row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
+        row->share = sum > 0.0 ? row->time.seconds / sum : 0.0;
+        row->intensity = row->time.bytes > 0.0 ? row->time.flops / row->time.bytes : 0.0;
     }
     rows->optimizer = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
     rows->rough = sum > 0.0 ? rows->sum.rough / sum : 0.0;
@@ -363,11 +356,11 @@ static void print_unknown(const struct layer_cost *layer, struct text *out)
 static void print_row(const struct row *row, bool wide, struct text *out)
 {
     struct unit_texts texts = {0};
-    text_format(out, "  %10s %6.1f %%  %-8s %6.0f", unit_text(&texts, row->seconds, UNIT_TIME),
+    text_format(out, "  %10s %6.1f %%  %-8s %6.0f", unit_text(&texts, row->time.seconds, UNIT_TIME),
                 100.0 * row->share, pass_names[row->pass], row->count);
     if (wide)
-        text_format(out, " %10.4g %10s %10.4g  %-12s  %s  (%s)", row->flops / 1e9,
-                    unit_text(&texts, row->bytes, UNIT_BYTES), row->intensity, row->bound, row->what,
+        text_format(out, " %10.4g %10s %10.4g  %-12s  %s  (%s)", row->time.flops / 1e9,
+                    unit_text(&texts, row->time.bytes, UNIT_BYTES), row->intensity, row->bound, row->what,
                     row->instruction);
     else
         text_format(out, "  %-12s  %.44s", row->bound, row->what);
@@ -385,8 +378,8 @@ static void print_profile(const struct rows *rows, struct text *out)
         const struct row *row = &rows->rows[i];
         struct unit_texts texts = {0};
         text_format(out, "  %6.1f %% %10s %8.0f %10s", 100.0 * row->share,
-                    unit_text(&texts, row->seconds, UNIT_TIME), row->count,
-                    unit_text(&texts, row->seconds / row->count, UNIT_TIME));
+                    unit_text(&texts, row->time.seconds, UNIT_TIME), row->count,
+                    unit_text(&texts, row->time.seconds / row->count, UNIT_TIME));
         for (int p = 0; p < 2; p++)
             text_format(out, " %10s", unit_text(&texts, row->of_pass[p], UNIT_TIME));
         text_format(out, "  %s\n", row->profiled);
@@ -468,11 +461,11 @@ static const struct field row_fields[] = {
     FIELD_OUT(struct row, "profiled", profiled, FIELD_TEXT),
     FIELD_OUT(struct row, "instruction", instruction, FIELD_TEXT),
     FIELD_OUT(struct row, "count", count, FIELD_DOUBLE),
-    FIELD_OUT(struct row, "flops", flops, FIELD_DOUBLE),
-    FIELD_OUT(struct row, "bytes", bytes, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "flops", time.flops, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "bytes", time.bytes, FIELD_DOUBLE),
     FIELD_OUT(struct row, "intensity", intensity, FIELD_DOUBLE),
     FIELD_OUT(struct row, "bound", bound, FIELD_TEXT),
-    FIELD_OUT(struct row, "seconds", seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "seconds", time.seconds, FIELD_DOUBLE),
     FIELD_OUT(struct row, "share", share, FIELD_DOUBLE),
 };
 
