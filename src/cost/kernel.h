@@ -30,6 +30,8 @@ struct kernel {
     bool causal; /* attention: half of the scores are masked and skipped */
     bool backward; /* attention: the backward pass, five products instead of two */
     bool inner;    /* gemm: part of unfused attention */
+    bool exact;    /* gemm: of fp32 numbers, without tf32 */
+    bool narrow;   /* gemm: an operand lies in memory in a narrower type; `bytes` says how much that is */
     bool weights;  /* gemm: computes a gradient of weights */
     bool end;      /* of embedding or head */
     bool alone;    /* nothing else runs: no share of training */

@@ -269,7 +269,7 @@ static double operand_bytes(const struct kernel *kernel)
 enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_device *device,
                                  const struct layer_options *options)
 {
-    bool rounds = kernel->type == COST_FP32 && !options->no_tf32;
+    bool rounds = kernel->type == COST_FP32 && !options->no_tf32 && !kernel->exact;
     return cost_device_type(device, rounds ? COST_TF32 : kernel->type);
 }
 
@@ -284,6 +284,12 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;
+    if (kernel.narrow && time.bound == BOUND_MEMORY) {
+        double read = fmin(kernel.bytes / operand_bytes(&kernel), 1.0);
+        time.seconds *= read;
+        time.low *= read;
+        time.high *= read;
+    }
     double memory =
         fmax(kernel.bytes - operand_bytes(&kernel), 0.0) /
         (device->bandwidth * device->stream_efficiency * (kernel.alone ? 1.0 : calibration->stream));

@@ -92,6 +92,9 @@ struct hlo_window_dim {
 
 enum hlo_fusion_kind { HLO_FUSION_LOOP, HLO_FUSION_INPUT, HLO_FUSION_OUTPUT, HLO_FUSION_CUSTOM };
 
+/* What a product is computed in, if not in the types of its operands. */
+enum hlo_algorithm { HLO_OF_TYPES, HLO_IN_F32, HLO_IN_TF32, HLO_IN_BF16, HLO_IN_F16 };
+
 enum hlo_direction { HLO_EQ, HLO_NE, HLO_GE, HLO_GT, HLO_LE, HLO_LT };
 
 /* Attributes that an opcode does not use are zero. */
@@ -114,6 +117,8 @@ struct hlo_attributes {
     int64_t pair_count;           /* collective-permute */
     int64_t trip_count;           /* while: known_trip_count of its backend_config; -1: not given */
     enum hlo_direction direction; /* compare */
+    enum hlo_algorithm algorithm; /* dot, convolution: that of its precision HIGHEST or of its algorithm= */
+    int products;                 /* of the algorithm, in each product: 3 of BF16_BF16_F32_X3; 0: one */
     enum hlo_fusion_kind fusion_kind;
     const char *target;         /* custom-call */
     const char *backend_config; /* as written, unescaped; kept for custom-call, fusion and while */

@@ -242,6 +242,7 @@ static void set_product(struct kernel *kernel, const struct op_product *product)
 {
     kernel->kind = KERNEL_GEMM;
     kernel->type = product->type;
+    kernel->exact = product->exact;
     kernel->size = product->size;
     kernel->inner = product->size.batch > 1 && (product->size.m <= MAX_HEAD || product->size.n <= MAX_HEAD ||
                                                 product->size.k <= MAX_HEAD);
@@ -279,6 +280,8 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
     if (group->shape.kind == OP_PRODUCT) {
         set_product(&kernel->kernel, &product);
         kernel->kernel.name = hero->opcode == HLO_CONVOLUTION ? "convolution" : "gemm";
+        kernel->kernel.bytes -= product.unread;
+        kernel->kernel.narrow = fuse_widens(f, hero);
     } else if (group->shape.kind == OP_ATTENTION) {
         set_attention(&kernel->kernel, hero, work->options->attention);
     } else {

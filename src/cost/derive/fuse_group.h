@@ -85,6 +85,19 @@ static inline bool fuse_is_placed(const struct fuser *f, const struct hlo_instru
     return known;
 }
 
+/* Returns whether a product reads a narrower array and widens its numbers itself, as with weights of 4 or 8 bits. */
+static inline bool fuse_widens(const struct fuser *f, const struct hlo_instruction *product)
+{
+    bool widens = false;
+    for (int o = 0; o < product->operand_count; o++) {
+        const struct hlo_instruction *at = product->operands[o];
+        while (f->nodes[at->index].class == OP_VIEW && at->opcode != HLO_CONVERT && at->operand_count)
+            at = at->operands[0];
+        widens |= at->opcode == HLO_CONVERT && f->nodes[at->index].class == OP_VIEW;
+    }
+    return widens;
+}
+
 static inline bool fuse_runs(const struct fuser *f, int index)
 {
     const struct fuse_node *node = &f->nodes[index];

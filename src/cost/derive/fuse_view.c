@@ -79,6 +79,10 @@ static void find_demands(struct fuser *f, unsigned *demands)
             node->folded = false;
         if (node->class == OP_VIEW && !node->folded && must_be_in_memory(instruction, demands[i]))
             node->class = OP_MOVE;
+        if (instruction->opcode == HLO_CONVERT && demands[i] == DEMAND_PRODUCT && !node->folded &&
+            hlo_type_bits(instruction->operands[0]->shape->type) <= 8 &&
+            hlo_type_bits(instruction->shape->type) == 16)
+            node->class = OP_VIEW; /* widened where it is multiplied */
         for (int o = 0; o < instruction->operand_count; o++)
             demands[instruction->operands[o]->index] |= demand_of(f, demands, instruction, o);
     }

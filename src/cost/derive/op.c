@@ -228,6 +228,27 @@ static int64_t dims_product(const struct hlo_shape *shape, const struct hlo_ints
     return product;
 }
 
+/* Products of the algorithm follow one another along the summed dimension. */
+static void set_algorithm(const struct hlo_attributes *attributes, struct op_product *product)
+{
+    static const enum cost_type types[] = {[HLO_IN_F32] = COST_FP32,
+                                           [HLO_IN_TF32] = COST_TF32,
+                                           [HLO_IN_BF16] = COST_BF16,
+                                           [HLO_IN_F16] = COST_FP16};
+    if (attributes->algorithm == HLO_OF_TYPES || product->type != COST_FP32)
+        return;
+    product->type = types[attributes->algorithm];
+    product->exact = attributes->algorithm == HLO_IN_F32;
+    product->size.k *= attributes->products > 1 ? attributes->products : 1;
+}
+
+/* As many experts as rows that are spread evenly find, of all. */
+static int64_t busy_groups(int64_t groups, int64_t rows)
+{
+    double busy = (double)groups * -expm1((double)rows * log1p(-1.0 / (double)groups));
+    return groups > 1 && busy + 0.5 < (double)groups ? (int64_t)fmax(1, busy + 0.5) : groups;
+}
+
 static bool dot_product(const struct hlo_instruction *dot, struct op_product *product)
 {
     const struct hlo_shape *lhs = dot->operands[0]->shape, *rhs = dot->operands[1]->shape;
@@ -239,12 +260,15 @@ static bool dot_product(const struct hlo_instruction *dot, struct op_product *pr
     product->size.m = left / product->size.k / product->size.batch;
     product->size.n = right / product->size.k / product->size.batch;
     if (dot->opcode == HLO_RAGGED_DOT && dot->attributes->rhs_group.count) {
-        int64_t groups = dims_product(rhs, &dot->attributes->rhs_group);
-        product->size.n /= groups;
+        int64_t all = dims_product(rhs, &dot->attributes->rhs_group);
+        int64_t groups = busy_groups(all, product->size.m);
+        product->size.n /= all;
+        product->unread = (double)hlo_leaf_bytes(rhs) * (1 - (double)groups / (double)all);
         product->size.m = product->size.m > groups ? product->size.m / groups : 1;
         product->size.batch *= groups;
     }
     product->type = product_type(lhs, rhs);
+    set_algorithm(dot->attributes, product);
     if (hlo_type_is_complex(lhs->type))
         product->size.k *= 4; /* real and imaginary parts */
     return true;
@@ -272,15 +296,19 @@ static bool convolution_product(const struct hlo_instruction *convolution, struc
     product->size.n = features / groups > 0 ? features / groups : 1;
     product->size.batch = groups;
     product->type = product_type(convolution->operands[0]->shape, kernel);
+    set_algorithm(attributes, product);
     return true;
 }
 
 bool op_product(const struct hlo_instruction *instruction, struct op_product *product)
 {
     const struct hlo_ints *sizes = &instruction->attributes->sizes;
+    *product = (struct op_product){0};
     if (instruction->opcode == HLO_CUSTOM_CALL) {
-        *product = (struct op_product){{sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3]},
-                                       type_of(instruction->operands[0]->shape->type)};
+        product->size = (struct product_size){sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3]};
+        product->type = type_of(instruction->operands[0]->shape->type);
+        product->unread =
+            sizes->count == 5 && op_is_target(instruction, OP_TARGET_PRODUCT) ? (double)sizes->at[4] : 0;
         return true;
     }
     if (instruction->operand_count < 2)

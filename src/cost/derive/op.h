@@ -33,7 +33,9 @@ double op_bytes(const struct hlo_instruction *instruction);
 
 struct op_product {
     struct product_size size;
-    enum cost_type type; /* COST_FP32 for fp32 numbers: the timing decides on tf32 */
+    enum cost_type type; /* COST_FP32 for fp32 numbers: the timing decides on tf32, unless it is exact */
+    bool exact;
+    double unread; /* bytes of operands: weights of experts that have no rows */
 };
 
 /* Describes a dot or convolution as matrix products; false if it multiplies nothing (an empty dimension). */

@@ -45,12 +45,15 @@ static int place_of(int64_t dim, const int64_t *dims, int count)
  * over the dimensions that only `other` has. The dot's dimensions are batch, free of the left, free of
  * the right. */
 static value operand_gradient(struct op_graph *graph, value gradient, value of, value other,
-                              const struct side *mine, const struct side *theirs, bool left)
+                              const struct side *mine, const struct side *theirs, bool left,
+                              const struct hlo_attributes *like)
 {
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     struct hlo_ints batch = from_to(graph, 0, mine->batch);
     struct hlo_ints summed = from_to(graph, mine->batch + (left ? mine->free : 0), theirs->free);
     struct hlo_ints others = op_graph_ints(graph, theirs->free, theirs->frees);
+    attributes->algorithm = like->algorithm;
+    attributes->products = like->products;
     attributes->lhs_batch = left ? batch : *theirs->batch_dims;
     attributes->rhs_batch = left ? *theirs->batch_dims : batch;
     attributes->lhs_contracting = left ? summed : others;
@@ -89,19 +92,19 @@ static void derive_dot(struct deriver *d, value dot, value gradient)
     if (d->needs[lhs->index])
         derive_give(d, lhs,
                     operand_gradient(d->graph, op_graph_convert(d->graph, gradient, rhs->shape->type), lhs,
-                                     rhs, &left, &right, true));
+                                     rhs, &left, &right, true, attributes));
     if (d->needs[rhs->index])
         derive_give(d, rhs,
                     operand_gradient(d->graph, op_graph_convert(d->graph, gradient, lhs->shape->type), rhs,
-                                     lhs, &right, &left, false));
+                                     lhs, &right, &left, false, attributes));
 }
 
 static value product(struct op_graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
-                     int64_t m, int64_t n, int64_t k)
+                     int64_t m, int64_t n, int64_t k, double unread)
 {
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     attributes->target = OP_TARGET_PRODUCT;
-    attributes->sizes = op_graph_ints(graph, 4, (int64_t[]){batch, m, n, k});
+    attributes->sizes = op_graph_ints(graph, 5, (int64_t[]){batch, m, n, k, (int64_t)unread});
     return op_graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
 }
 
@@ -123,12 +126,13 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     }
     double k = (double)p.size.m / (double)m * (double)p.size.n * (double)p.size.k / (double)n;
     if (d->needs[lhs->index])
-        derive_give(
-            d, lhs,
-            product(d->graph, lhs->shape, gradient, rhs, p.size.batch, m, n, k < 1.0 ? 1 : (int64_t)k));
+        derive_give(d, lhs,
+                    product(d->graph, lhs->shape, gradient, rhs, p.size.batch, m, n, k < 1.0 ? 1 : (int64_t)k,
+                            p.unread));
     if (d->needs[rhs->index])
-        derive_give(d, rhs,
-                    product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m));
+        derive_give(
+            d, rhs,
+            product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m, 0));
 }
 
 void derive_product(struct deriver *d, value of, value gradient)

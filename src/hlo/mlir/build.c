@@ -56,7 +56,8 @@ static bool same_attributes(const struct hlo_attributes *a, const struct hlo_att
             return false;
     return a->feature_groups == b->feature_groups && a->batch_groups == b->batch_groups &&
            a->index == b->index && a->group_count == b->group_count && a->group_size == b->group_size &&
-           a->pair_count == b->pair_count && a->trip_count == b->trip_count && a->direction == b->direction;
+           a->pair_count == b->pair_count && a->trip_count == b->trip_count && a->direction == b->direction &&
+           a->algorithm == b->algorithm && a->products == b->products;
 }
 
 const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes)

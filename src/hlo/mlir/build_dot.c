@@ -101,6 +101,8 @@ static bool read_precisions(struct mlir_reader *reader, const struct mlir_op *op
             return mlir_op_error(reader, op, "expected DEFAULT, HIGH or HIGHEST as precision, found '%.*s'",
                                  (int)word.length, word.at);
         *plain &= is_default;
+        if (mlir_same(word, "HIGHEST")) /* CUDA's libraries take HIGH for the default */
+            op->set->algorithm = HLO_IN_F32;
         count++;
     }
     return count <= 2 || mlir_op_error(reader, op, "%d precisions for 2 operands", count);
@@ -144,6 +146,12 @@ static bool verify_algorithm(struct mlir_reader *reader, const struct mlir_op *o
         !mlir_read_number(reader, given, "rhs_component_count", &a.rhs_parts) ||
         !mlir_read_number(reader, given, "num_primitive_operations", &a.products))
         return false;
+    op->set->algorithm = mlir_same(a.lhs, "bf16")   ? HLO_IN_BF16
+                         : mlir_same(a.lhs, "f16")  ? HLO_IN_F16
+                         : mlir_same(a.lhs, "tf32") ? HLO_IN_TF32
+                         : mlir_same(a.lhs, "f32")  ? HLO_IN_F32
+                                                    : HLO_OF_TYPES;
+    op->set->products = a.products > 0 && a.products < 10 ? (int)a.products : 0;
     if (a.lhs_parts < 1 || a.rhs_parts < 1 || a.products < 1)
         return mlir_op_error(reader, op, "algorithm: expected positive counts of components and operations");
     return is_known(&a) ||
@@ -152,7 +160,7 @@ static bool verify_algorithm(struct mlir_reader *reader, const struct mlir_op *o
                          a.sum.at);
 }
 
-static bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op)
+bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op)
 {
     const char *algorithm = mlir_find(reader, op, "algorithm");
     bool plain;
@@ -311,7 +319,8 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (set->lhs_ragged.count != 1)
         return mlir_op_error(reader, op, "expected one ragged dimension, found %d", set->lhs_ragged.count);
-    return mlir_infer(reader, op, HLO_RAGGED_DOT) && check_ragged(reader, op, set);
+    return mlir_verify_dot(reader, op) && mlir_infer(reader, op, HLO_RAGGED_DOT) &&
+           check_ragged(reader, op, set);
 }
 
 /* Reads one operand of "ab,bc->ac", a letter per dimension. Returns the text behind it; NULL if it does

@@ -98,7 +98,7 @@ bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
     if (!mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
-        !read_parts(reader, op, &parts))
+        !read_parts(reader, op, &parts) || !mlir_verify_dot(reader, op))
         return false;
     int rank = mlir_operand_type(reader, op, 0)->rank;
     if (parts.sizes.count != rank)

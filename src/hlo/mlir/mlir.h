@@ -506,6 +506,8 @@ bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
 /* verify.c */
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
+/* Reads the precision and the algorithm of a product into op->set. */
+bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op);
 
 /* verify_custom.c */

@@ -198,6 +198,36 @@ static bool read_fusion_kind(struct hlo_reader *reader, struct hlo_attributes *a
     return choice >= 0;
 }
 
+/* {highest,default}: CUDA's libraries take `high` for the default. */
+static bool read_precision(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    const char *begin = reader->at;
+    if (!hlo_skip_value(reader))
+        return false;
+    if (memmem(begin, (size_t)(reader->at - begin), "highest", 7))
+        attributes->algorithm = HLO_IN_F32;
+    return true;
+}
+
+/* dot_bf16_bf16_f32_x3: the types of operands and sum, and the number of products. */
+static bool read_algorithm(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    static const struct {
+        const char *begin;
+        enum hlo_algorithm algorithm;
+    } all[] = {{"dot_bf16", HLO_IN_BF16},
+               {"dot_f16", HLO_IN_F16},
+               {"dot_tf32", HLO_IN_TF32},
+               {"dot_f32", HLO_IN_F32}};
+    struct hlo_word word = hlo_read_word(reader);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (word.length > strlen(all[i].begin) && memcmp(word.at, all[i].begin, strlen(all[i].begin)) == 0)
+            attributes->algorithm = all[i].algorithm;
+    if (word.length > 3 && memcmp(word.at + word.length - 3, "_x", 2) == 0)
+        attributes->products = word.at[word.length - 1] - '0';
+    return word.length > 0 || hlo_expected(reader, "the name of an algorithm");
+}
+
 enum attribute_kind {
     LIST,
     INTEGER,
@@ -223,6 +253,7 @@ static const struct attribute {
     bool (*check)(struct hlo_reader *reader);
 } known[] = {
 #define AT(field) .which = offsetof(struct hlo_attributes, field)
+    {"algorithm", STRUCTURE, .read_fields = read_algorithm},
     {"api_version", CHECKED, .check = hlo_read_api_version},
     {"async_execution_thread", .kind = THREAD},
     {"backend_config", .kind = CONFIG},
@@ -252,6 +283,7 @@ static const struct attribute {
     {"metadata", .kind = SKIPPED},
     {"offset_dims", LIST, AT(dimensions)},
     {"operand_layout_constraints", .kind = CONSTRAINTS},
+    {"operand_precision", STRUCTURE, .read_fields = read_precision},
     {"padding", STRUCTURE, .read_fields = hlo_read_padding},
     {"replica_groups", STRUCTURE, .read_fields = hlo_read_groups},
     {"result_accuracy", .kind = ACCURACY},
