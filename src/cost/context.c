@@ -28,12 +28,6 @@ bool context_allows(const struct context_exchange *exchange)
     }
 }
 
-static double transfer(const struct context_exchange *exchange, enum collective_kind kind,
-                       const struct collective_group *group, double bytes)
-{
-    return transfer_seconds(kind, group, bytes, exchange->calibration);
-}
-
 /* Without a mask, of the tokens at which flash attention is at half its rate under one. */
 #define UNMASKED_RAMP 0.4
 
@@ -70,7 +64,7 @@ static void add_ring(const struct context_exchange *exchange, const struct colle
     pair.devices_per_node = group->devices_per_node < ranks ? 1 : 2;
     for (int back = 0; back < 2; back++) {
         double moved = (back + 1) * bytes;
-        double step = transfer(exchange, COLLECTIVE_SEND, &pair, moved);
+        double step = transfer_seconds(COLLECTIVE_SEND, &pair, moved, exchange->calibration);
         double exposed = (ranks - 1) * fmax(step - exchange->attention[back] / ranks, 0.0);
         *(back ? &seconds->backward : &seconds->forward) += exposed;
         seconds->whole[back] += (ranks - 1) * step;
@@ -83,8 +77,8 @@ static void add_gather(const struct context_exchange *exchange, struct context_s
 {
     const struct collective_group *group = &exchange->group;
     double bytes = exchange->keys_bytes * group->devices;
-    double gather = transfer(exchange, COLLECTIVE_ALL_GATHER, group, bytes);
-    double back = gather + transfer(exchange, COLLECTIVE_REDUCE_SCATTER, group, bytes);
+    double gather = transfer_seconds(COLLECTIVE_ALL_GATHER, group, bytes, exchange->calibration);
+    double back = gather + transfer_seconds(COLLECTIVE_REDUCE_SCATTER, group, bytes, exchange->calibration);
     seconds->forward += gather;
     seconds->backward += back;
     seconds->whole[0] += gather;
@@ -99,9 +93,10 @@ static void add_gather(const struct context_exchange *exchange, struct context_s
 static void add_all_to_all(const struct context_exchange *exchange, const struct collective_group *group,
                            struct context_seconds *seconds)
 {
-    double before =
-        transfer(exchange, COLLECTIVE_ALL_TO_ALL, group, exchange->queries_bytes + exchange->keys_bytes);
-    double after = transfer(exchange, COLLECTIVE_ALL_TO_ALL, group, exchange->queries_bytes);
+    double before = transfer_seconds(COLLECTIVE_ALL_TO_ALL, group,
+                                     exchange->queries_bytes + exchange->keys_bytes, exchange->calibration);
+    double after =
+        transfer_seconds(COLLECTIVE_ALL_TO_ALL, group, exchange->queries_bytes, exchange->calibration);
     double share = (group->devices - 1.0) / group->devices;
     for (int back = 0; back < 2; back++) {
         *(back ? &seconds->backward : &seconds->forward) += before + after;

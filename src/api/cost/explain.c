@@ -117,10 +117,13 @@ static const char *profiled_name(struct rows *rows, const struct fused_kernel *f
         name = arena_string(&rows->arena, kernel->backward ? "*flash*b*" : "*flash*f*");
     else if (kernel->kind == KERNEL_GEMM)
         name = arena_format(&rows->arena, "%s (%s)",
-                            strncmp(device->generation, "cdna", 4) == 0 ? "Cijk_*"
-                            : kernel_is_newest(device)                  ? "nvjet_*"
-                                                                        : "*gemm*",
+                            hero->opcode == HLO_CONVOLUTION               ? "*implicit_gemm*"
+                            : strncmp(device->generation, "cdna", 4) == 0 ? "Cijk_*"
+                            : kernel_is_newest(device)                    ? "nvjet_*"
+                                                                          : "*gemm*",
                             cost_type_name(type));
+    else if (hero->opcode == HLO_CUSTOM_CALL)
+        name = arena_string(&rows->arena, kernel->name);
     else if (fused->count == 1)
         name = arena_format(&rows->arena, "wrapped_%s", opcode);
     else if (hero->opcode == HLO_REDUCE || hero->opcode == HLO_TRANSPOSE)
