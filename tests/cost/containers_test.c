@@ -422,12 +422,62 @@ static void the_gradient_of_what_is_sent_is_a_gap(void **state)
     release(&made);
 }
 
+static void make_text(struct made *made, const char *text)
+{
+    struct error err = {0};
+    const struct layer_options options = {0};
+    if (!hlo_parse(&made->module, "a.mlir", text, strlen(text), &err) ||
+        !layer_cost(&made->layer, &made->module, NULL, &options, &err))
+        fail_msg("%s", err.text);
+}
+
+/* A mask is stretched and added or selected by; rows that experts share are stretched and multiplied. */
+static void what_is_stretched_into_a_product_has_a_gradient(void **state)
+{
+    (void)state;
+    struct made made;
+    make_text(&made,
+              "func.func @main(%x: " T
+              ", %w: tensor<2x64x64xf32>, %b: tensor<2x64x64xi1>) -> tensor<2x64x64xf32> {\n"
+              " %z = stablehlo.constant dense<0.0> : tensor<2x64x64xf32>\n"
+              " %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (" T ") -> tensor<2x64x64xf32>\n"
+              " %1 = stablehlo.select %b, %0, %z : tensor<2x64x64xi1>, tensor<2x64x64xf32>\n"
+              " %2 = stablehlo.dot_general %1, %w, batching_dims = [0] x [0], contracting_dims = [2] x [1] : "
+              "(tensor<2x64x64xf32>, tensor<2x64x64xf32>) -> tensor<2x64x64xf32>\n"
+              " return %2 : tensor<2x64x64xf32>\n}\n");
+    assert_float_equal(fused_product_flops(&made.layer.backward),
+                       2 * fused_product_flops(&made.layer.forward), 0);
+    release(&made);
+}
+
+static void one_device_has_its_shard_of_the_weights(void **state)
+{
+    (void)state;
+    struct made made;
+    make_text(&made,
+              "module attributes {mhlo.num_partitions = 2 : i32} {\nsdy.mesh @mesh = <[\"a\"=2]>\n"
+              "func.func public @main(%x: " T ", %w: " T ") -> " T " {\n"
+              "%r = sdy.manual_computation(%x, %w) in_shardings=[<@mesh, [{}, {}]>, <@mesh, [{\"a\"}, {}]>] "
+              "out_shardings=[<@mesh, [{}, {}]>] manual_axes={\"a\"} (%h: " T ", %s: tensor<32x64xf32>) {\n"
+              "%g = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, " GROUP
+              "}> : (tensor<32x64xf32>) -> " T
+              "\n%y = stablehlo.dot_general %h, %g, contracting_dims = [1] x [0] : (" T ", " T ") -> " T
+              "\nsdy.return %y : " T "\n} : (" T ", " T ") -> " T "\nreturn %r : " T "\n}\n}\n");
+    assert_int_equal(made.layer.backward.transfer_count, 1);
+    assert_int_equal(made.layer.backward.transfers[0].instruction->opcode, HLO_REDUCE_SCATTER);
+    assert_int_equal(made.layer.parameter_bytes, 32 * 64 * 4);
+    assert_int_equal(made.layer.input_bytes, 64 * 64 * 4);
+    release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_cost_inside_what_they_cost_outside),
         cmocka_unit_test(what_steps_has_no_gradient),
         cmocka_unit_test(the_gradient_of_what_is_sent_is_a_gap),
+        cmocka_unit_test(what_is_stretched_into_a_product_has_a_gradient),
+        cmocka_unit_test(one_device_has_its_shard_of_the_weights),
     };
     return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
 }

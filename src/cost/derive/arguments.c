@@ -12,7 +12,7 @@ bool derive_is_weight(const struct hlo_instruction *instruction)
            hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= MIN_WEIGHT;
 }
 
-/* The argument that a value is a view, conversion or slice of. */
+/* The argument that a value is a view, conversion or slice of, or is gathered from. */
 enum { COMPUTED = -1 };
 
 struct origin {
@@ -35,7 +35,8 @@ static struct origin origin_of(const struct origin *origin, const struct hlo_ins
         return given ? given[instruction->parameter] : (struct origin){(int)instruction->parameter, false};
     bool sliced = instruction->opcode == HLO_DYNAMIC_SLICE;
     bool through = sliced || op_class(instruction) == OP_VIEW || instruction->opcode == HLO_CONVERT ||
-                   instruction->opcode == HLO_COPY;
+                   instruction->opcode == HLO_COPY || instruction->opcode == HLO_ALL_GATHER ||
+                   instruction->opcode == HLO_ALL_GATHER_START;
     struct origin from = through ? origin[instruction->operands[0]->index] : (struct origin){COMPUTED, false};
     from.sliced |= sliced;
     return from;

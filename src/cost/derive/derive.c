@@ -211,15 +211,25 @@ bool derive_has_float(const struct hlo_shape *shape)
 }
 
 /* A mask or table of positions is only ever stretched over something larger. */
-static bool stretches(const bool *stretched, const struct hlo_instruction *user)
+static bool stretches(const bool *stretched, const bool *multiplied, const struct hlo_instruction *user)
 {
+    if (multiplied[user->index])
+        return false;
     if (user->opcode == HLO_BROADCAST && hlo_elements(user->shape) > hlo_elements(user->operands[0]->shape))
         return true;
     return op_class(user) == OP_VIEW && stretched[user->index];
 }
 
-/* stretched[i]: all uses are views that end stretched. */
-static void find_stretched(const struct op_graph *graph, bool *stretched)
+/* Returns whether operand o goes into a product as it is, perhaps with zeros among it. */
+static bool multiplies(const bool *multiplied, const struct hlo_instruction *user, int o)
+{
+    bool passes =
+        op_class(user) == OP_VIEW || user->opcode == HLO_CONVERT || (user->opcode == HLO_SELECT && o > 0);
+    return op_class(user) == OP_PRODUCT || (passes && multiplied[user->index]);
+}
+
+/* stretched[i]: all uses are views that end stretched, and not in products. */
+static void find_stretched(const struct op_graph *graph, bool *stretched, bool *multiplied)
 {
     for (int i = 0; i < graph->count; i++)
         stretched[i] = true;
@@ -227,9 +237,11 @@ static void find_stretched(const struct op_graph *graph, bool *stretched)
         stretched[graph->roots[i]->index] = false;
     for (int i = graph->count; i-- > 0 && !stop_wanted_at((size_t)i);) {
         const struct hlo_instruction *user = graph->at[i];
-        for (int o = 0; o < user->operand_count; o++)
-            if (!stretches(stretched, user))
+        for (int o = 0; o < user->operand_count; o++) {
+            if (!stretches(stretched, multiplied, user))
                 stretched[user->operands[o]->index] = false;
+            multiplied[user->operands[o]->index] |= multiplies(multiplied, user, o);
+        }
     }
 }
 
@@ -270,16 +282,17 @@ static bool find_needs(struct deriver *d, const struct derive_options *options)
 {
     struct arena scratch = {0};
     size_t count = (size_t)d->forward + 1;
-    bool *stretched = ARENA_ARRAY(&scratch, count, bool);
-    if (stretched) {
-        find_stretched(d->graph, stretched);
+    bool *stretched = ARENA_ARRAY(&scratch, count, bool), *multiplied = ARENA_ARRAY(&scratch, count, bool);
+    bool found = stretched && multiplied;
+    if (found) {
+        find_stretched(d->graph, stretched, multiplied);
         if (!spread_needs(d, options, stretched)) {
             memset(stretched, 0, count * sizeof *stretched);
             spread_needs(d, options, stretched);
         }
     }
     arena_release(&scratch);
-    return stretched ? !stop_obeyed(d->err) : error_memory(d->err);
+    return found ? !stop_obeyed(d->err) : error_memory(d->err);
 }
 
 void derive_gap(struct deriver *d, const char *name)

@@ -79,7 +79,7 @@ static bool add_transfer(struct fusion_context *work, const struct hlo_instructi
     fused->transfers[fused->transfer_count++] = (struct fused_transfer){
         .instruction = instruction,
         .bytes = (double)bytes,
-        .group = instruction->attributes->group_size,
+        .group = larger(instruction->attributes->group_size, instruction->attributes->pair_count),
         .repeats = work->repeats,
     };
     return true;
