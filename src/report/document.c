@@ -283,10 +283,10 @@ void report_rows(struct text *out, const char *caption, const struct doc_node *l
 
 /* ---- maps ---- */
 
-static void add_facts(const struct doc_node *map, struct text *out)
+void report_facts(const struct doc_node *map, struct text *out)
 {
     bool any = false;
-    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+    for (const struct doc_node *node = map ? map->first_child : NULL; node; node = node->next) {
         struct text value = {0};
         bool list = node->type == DOC_LIST && node->first_child && node->first_child->type != DOC_MAP;
         if ((!is_scalar(node) && !list) || is_empty(node))
@@ -304,7 +304,7 @@ static void add_facts(const struct doc_node *map, struct text *out)
 
 static void add_map(const struct doc_node *map, int depth, struct text *out)
 {
-    add_facts(map, out);
+    report_facts(map, out);
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         char name[64];
         if (node->type == DOC_LIST && node->first_child && node->first_child->type == DOC_MAP)

@@ -138,4 +138,7 @@ void report_more(struct text *out, int64_t count, int64_t shown, const char *nou
 /* Adds a table of maps with a column for each of their keys, as report_document makes them. Nothing without a list. */
 void report_rows(struct text *out, const char *caption, const struct doc_node *list);
 
+/* Adds the values of a map that are no maps. `map` may be NULL. */
+void report_facts(const struct doc_node *map, struct text *out);
+
 #endif

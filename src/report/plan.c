@@ -45,29 +45,6 @@ static double positive(double value)
 
 /* ---- key numbers ---- */
 
-/* Figures of the search; the beginning of a name tells the unit. */
-static void add_figures(const struct plan *plan, struct text *out)
-{
-    for (int i = 0; i < plan->figure_count; i++) {
-        const struct plan_figure *figure = &plan->figures[i];
-        char name[64], grouped[48];
-        snprintf(name, sizeof name, "%.60s", figure->name);
-        for (char *at = name; *at; at++)
-            if (*at == '_')
-                *at = ' ';
-        if (strcmp(name, "devices") == 0 || strcmp(name, "utilisation") == 0) /* told before */
-            continue;
-        if (strncmp(name, "memory ", 7) == 0)
-            html_fact_quantity(out, name, figure->value, UNIT_BYTES);
-        else if (strncmp(name, "seconds ", 8) == 0)
-            html_fact_quantity(out, name, figure->value, UNIT_TIME);
-        else if (figure->value >= 1000 && figure->value == floor(figure->value))
-            html_fact(out, name, "%s", html_grouped(grouped, figure->value));
-        else if (isfinite(figure->value))
-            html_fact(out, name, "%.4g", figure->value);
-    }
-}
-
 static void add_settings(const struct plan *plan, struct text *out)
 {
     bool alike = plan->pipeline_count == 1;
@@ -95,7 +72,6 @@ static void add_settings(const struct plan *plan, struct text *out)
         add_count(out, "devices used", plan_devices_used(plan));
     html_fact_quantity(out, "memory of the fullest device", plan->memory, UNIT_BYTES);
     html_fact_quantity(out, "planned in", plan->planning_seconds, UNIT_TIME);
-    add_figures(plan, out);
     html_facts_end(out);
 }
 
@@ -109,7 +85,7 @@ static void add_iteration(const struct plan *plan, struct text *out)
     html_bar_and_legend(out, parts, count, plan->iteration_time);
 }
 
-/* ---- memory, devices and links ---- */
+/* ---- memory ---- */
 
 /* A stage of the fullest device. */
 static const struct plan_stage *fullest_stage(const struct plan *plan, int *pipeline)
@@ -153,27 +129,6 @@ static void add_memory(const struct plan *plan, struct text *out)
                  limit > 0 ? "Memory of the fullest device: %s of %s" : "Memory of the fullest device: %s",
                  unit_text(&texts, first->bytes.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES));
     html_bar_and_legend(out, parts, 5, fmax(limit, first->bytes.total));
-}
-
-static const char *link_name(const struct plan *plan, int link)
-{
-    return link >= 0 ? plan->links[link].name : NULL;
-}
-
-static void add_types(const struct plan *plan, struct text *out)
-{
-    static const char *const titles[] = {
-        "<device type",   ">nodes", ">devices of a node", ">memory of a device", "<inside a node",
-        "<between nodes", NULL};
-    html_table(out, "Devices", titles);
-    for (int t = 0; t < plan->type_count; t++) {
-        const struct plan_device_type *type = &plan->types[t];
-        HTML_ROW(out, cell_head(type->name), cell_number(HTML_COUNT, positive(type->nodes.count)),
-                 cell_number(HTML_COUNT, positive(type->nodes.devices)),
-                 cell_number(HTML_BYTES, positive((double)type->nodes.memory)),
-                 cell_text(link_name(plan, type->inside)), cell_text(link_name(plan, type->across)));
-    }
-    html_table_end(out);
 }
 
 /* ---- other plans ---- */
@@ -297,6 +252,7 @@ static void add_tables(struct report_part *part, const struct plan *plan)
     struct text *out = &part->out;
     const struct doc_node *root = part->doc->root;
     add_settings(plan, out);
+    report_facts(report_find(root, "figures"), out);
     report_pipelines(plan, out);
     if (plan->alternative_count > 0)
         add_alternatives(plan, false, "The best of each split", out);
@@ -308,7 +264,7 @@ static void add_tables(struct report_part *part, const struct plan *plan)
     report_rows(
         out, plan->fleet_count > 0 || plan->type_count > 1 ? "With one change" : "With more of one resource",
         report_list(root, "sensitivity"));
-    add_types(plan, out);
+    report_rows(out, "Devices", report_list(root, "cluster/device_types"));
     report_rows(out, "Links", report_list(root, "links"));
     add_planner(part, plan);
 }

@@ -38,7 +38,7 @@ static bool add_value(const struct doc_node *node, char unit, struct text *out)
         HTML_COUNT, HTML_SHARE, HTML_EXACT, HTML_MONEY, HTML_BYTES, HTML_TIME, HTML_BYTES + UNIT_DURATION};
     const char *known = unit ? strchr(units, unit) : NULL;
     bool is_text = node->type == DOC_STRING && node->length > 0, is_number = node->type == DOC_NUMBER;
-    bool counts = node->type == DOC_LIST && (unit == 'n' || unit == 'l');
+    bool counts = node->type == DOC_LIST && (unit == 'n' || (unit == 'l' && node->count > 0));
     if (is_text)
         text_format(out, "%.300s", node->text);
     else if (counts && unit == 'l')
@@ -73,6 +73,7 @@ static bool fill(const struct teller *teller, const char *place, size_t length, 
     bool there = own && is_own;
     if (node)
         there = node->type != DOC_NULL && (node->type != DOC_BOOL || node->boolean) &&
+                !((wants || refuses) && node->type == DOC_NUMBER && node->number == 0) &&
                 (end_sign != '=' || (node->type == DOC_STRING && strcmp(node->text, rest) == 0));
     if (wants || refuses)
         return there == wants;

@@ -24,6 +24,29 @@ static void read_back(struct doc *doc, const struct text *text)
         fail_msg("%s: %s", text->data, err.text);
 }
 
+static void keys_are_left_out_with_all_that_is_in_them(void **state)
+{
+    static const char *const without[] = {"large", "also", NULL};
+    struct text text = {0};
+    struct json json = {.out = &text, .without = without};
+    (void)state;
+    json_open_flat(&json, NULL, '{');
+    json_open(&json, "large", '[');
+    json_open(&json, NULL, '{');
+    json_string(&json, "text", "x");
+    json_close(&json);
+    json_number(&json, NULL, 1);
+    json_integer(&json, NULL, 2);
+    json_bool(&json, NULL, true);
+    json_null(&json, NULL);
+    json_close(&json);
+    json_integer(&json, "kept", 3);
+    json_integer(&json, "also", 4);
+    json_close(&json);
+    assert_string_equal(text.data, "{\"kept\": 3}\n");
+    text_release(&text);
+}
+
 static void maps_and_lists_are_laid_out(void **state)
 {
     struct text text = {0};
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test(escapes_are_the_usual_ones),
         cmocka_unit_test(lines_are_a_list_of_texts),
         cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(keys_are_left_out_with_all_that_is_in_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
