@@ -243,13 +243,6 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : compare_number(x->time.seconds / x->count, y->time.seconds / y->count);
 }
 
-static int by_kind(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    int order = compare_rows(x, y);
-    return order ? order : strcmp(x->instruction, y->instruction);
-}
-
 static int by_profiled(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -260,15 +253,15 @@ static int by_time(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
     int order = compare_number(y->time.seconds, x->time.seconds);
-    return order ? order : by_kind(a, b);
+    return order ? order : compare_rows(a, b);
 }
 
 static void merge(struct rows *rows, bool profiled)
 {
     int kept = 0;
     struct error stopped;
-    if (!sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, profiled ? by_profiled : by_kind,
-                    &stopped))
+    if (!sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows,
+                    profiled ? by_profiled : compare_rows, &stopped))
         return;
     for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
         struct row *last = kept ? &rows->rows[kept - 1] : NULL;
