@@ -14,7 +14,7 @@
 
 #define SPIN  500e-6   /* seconds without sleep, while a stream works */
 #define SLEEP 20000    /* nanoseconds */
-#define WATCH 20000000 /* nanoseconds between two looks at a call */
+#define WATCH 100000000 /* nanoseconds between two looks at a call */
 
 struct over_nccl {
     struct nccl_calls nccl;
