@@ -1,5 +1,6 @@
 /* The table of devices, and descriptions of a user's own. */
 #include "devices/device.h"
+#include "devices/measured/products.h"
 #include "devices/tables.h"
 
 #include <math.h>
@@ -332,6 +333,26 @@ static void fp32_follows_from_lanes_and_clock(void **state)
     }
 }
 
+/* By the tables of measured products, in whichever file they are. */
+static void it_is_known_what_a_device_rests_on(void **state)
+{
+    static const char *const bases[][2] = {
+        {"h100-sxm", "measured"},   {"a100-40gb", "measured"}, {"h800", "measured"},
+        {"b200", "measured"},       {"h200", "measured"},      {"l40s", "measured"},
+        {"rtx-5090", "data sheet"}, {"b300", "data sheet"},    {"tpu-v5p", "data sheet"},
+        {"gaudi3", "data sheet"},   {"mi300x", "data sheet"},  {"v100-32gb", "data sheet"},
+    };
+    static const char text[] = "{name: mine, like: a10, fitted: my own products}";
+    struct table table;
+    struct error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        assert_string_equal(device_basis(tables_device(NULL, bases[i][0])), bases[i][1]);
+    assert_true(tables_parse(&table, TABLE_DEVICES, "mine.yaml", text, strlen(text), &err));
+    assert_string_equal(device_basis(&table.devices[0]), "fitted");
+    table_release(&table);
+}
+
 /* A device that is sold under its own name has its own figures: none is another's alias. */
 static void devices_with_other_links_are_their_own(void **state)
 {
@@ -536,6 +557,7 @@ int main(void)
         cmocka_unit_test(the_table_is_plausible),
         cmocka_unit_test(peaks_are_dense_in_all_types),
         cmocka_unit_test(fp32_follows_from_lanes_and_clock),
+        cmocka_unit_test(it_is_known_what_a_device_rests_on),
         cmocka_unit_test(devices_with_other_links_are_their_own),
         cmocka_unit_test(types_have_names_and_sizes),
         cmocka_unit_test(a_device_like_another_takes_its_numbers),

@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/once.h"
+#include "devices/measured/kernels.h"
 #include "devices/measured/lines.h"
 #include "devices/tables.h"
 
@@ -239,7 +240,15 @@ const struct products *products_of(const struct cost_device *device, enum cost_t
 
 const char *device_basis(const struct cost_device *device)
 {
-    if (products_of(device, cost_device_type(device, COST_BF16)))
+    enum cost_type type = cost_device_type(device, COST_BF16);
+    const struct measured *table;
+    if (products_of(device, type))
         return "measured";
+    for (int i = 0; (table = measured_known(i)); i++) {
+        const struct cost_device *other = tables_device(NULL, table->device);
+        if (strcmp(table->kernel, "product") == 0 && table->type == type && other &&
+            other->units == device->units && same_text(other->capability, device->capability))
+            return "measured";
+    }
     return device->fitted && !text_starts_with(device->fitted, "assumed") ? "fitted" : "data sheet";
 }

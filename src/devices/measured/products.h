@@ -40,8 +40,8 @@ void product_place(float at[PRODUCT_AXES], int units, struct product_size size);
  * the type, which is computed as given (cost_device_type); NULL: none. They live as long as the program. */
 const struct products *products_of(const struct cost_device *device, enum cost_type type);
 
-/* Returns what the times of a device's 16-bit products rest on: "measured" (products_of), "fitted" to measurements, or its
- * "data sheet" alone. */
+/* Returns what the times of a device's 16-bit products rest on: "measured" on it or on another one of the same units,
+ * "fitted" to measurements, or its "data sheet" alone. */
 const char *device_basis(const struct cost_device *device);
 
 /* Returns the tables one after another, `index` from 0; NULL behind the last. */
