@@ -60,10 +60,25 @@ static void find_given(const struct op_graph *body, const bool *needs, bool *giv
     }
 }
 
+/* A turn begins with what the one before it made: where both are kept it is there once, and before the first turn in the
+ * loop's operand. Of the operands read again these are left, and those that are the same in all turns. */
+static void keep_once(struct derived *body, const struct op_graph *forward)
+{
+    for (int i = 0; i < forward->root_count; i++) {
+        const struct hlo_instruction *parameter = forward->parameters[i], *made = forward->roots[i];
+        while (op_class(made) == OP_VIEW && made->operands[0]->shape->part_count == 0)
+            made = made->operands[0];
+        if (op_graph_is_same(forward, i) || !parameter)
+            continue;
+        body->arguments_read[i] = body->kept[parameter->index] && body->kept[made->index];
+        if (body->arguments_read[i])
+            body->kept_bytes -= hlo_leaf_bytes(parameter->shape);
+    }
+}
+
 /* Makes the instruction of a backward loop, whose kernels are counted elsewhere: from the gradients of its results, and
  * what the body reads again of values that are the same in all turns, the gradients of its operands. */
-static void give_operands(struct deriver *d, value loop, value gradient, const struct derived *body,
-                          const struct op_graph *forward)
+static void give_operands(struct deriver *d, value loop, value gradient, const struct derived *body)
 {
     struct hlo_attributes *attributes = op_graph_attributes(d->graph);
     size_t room = (size_t)loop->operand_count + (size_t)loop->shape->part_count + 1;
@@ -80,7 +95,7 @@ static void give_operands(struct deriver *d, value loop, value gradient, const s
     if (!count)
         read[count++] = gradient;
     for (int i = 0; i < body->graph.parameter_count; i++) {
-        if (body->arguments_read[i] && op_graph_is_same(forward, i))
+        if (body->arguments_read[i])
             read[count++] = loop->operands[i];
         if (body->arguments_given[i])
             to[given++] = loop->operands[i];
@@ -128,9 +143,11 @@ bool derive_loop(struct deriver *d, value loop, value gradient)
     for (int i = 0; flat && parts && i < graph.root_count; i++)
         if (op_graph_is_same(&graph, i))
             derive_give(d, loop->operands[i], parts[i]);
-    if (body.gradients && !add_loop(d, loop, &body))
-        return false;
-    if (body.gradients)
-        give_operands(d, loop, gradient, &body, &graph);
+    if (body.gradients) {
+        keep_once(&body, &graph);
+        if (!add_loop(d, loop, &body))
+            return false;
+        give_operands(d, loop, gradient, &body);
+    }
     return !d->graph->failed || op_graph_check(d->graph, d->err);
 }
