@@ -4,7 +4,7 @@
  * a lane may also be a list of numbers, [gap, duration, kind, label, …] for each task with the label itself (-1: none), and
  * `memory` a list of [seconds, amount]. Nothing here needs a document. */
 
-const BLOCK = 64; /* tasks whose times are summed ahead, and as many such blocks once more */
+const BLOCK = 16; /* tasks whose times are summed ahead, and so are as many such blocks */
 
 async function unpack(text, packed) {
     const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
