@@ -109,10 +109,9 @@ function watchWidths() {
     const observer = new ResizeObserver(entries => {
         for (const {target} of entries) {
             const wide = target.scrollWidth > target.clientWidth + 1;
-            target.toggleAttribute('tabindex', wide);
+            target.tabIndex = wide ? 0 : -1;
             if (wide) {
                 const caption = target.querySelector('caption');
-                target.setAttribute('tabindex', '0');
                 target.setAttribute('role', 'region');
                 target.setAttribute('aria-label', caption ? caption.textContent : 'wide content, which scrolls');
             }

@@ -110,9 +110,10 @@ class Explorer extends Answer {
         this.place.append(this.root);
         this.place.querySelectorAll('.static').forEach(one => one.remove());
         addEventListener('keydown', event => event.key === 'Escape' && this.stop());
-        for (const kind of ['dragover', 'drop'])
-            this.root.addEventListener(kind, event => {
-                event.preventDefault();
+        for (const kind of ['dragover', 'drop']) // anywhere: what misses the planner would take the page away
+            addEventListener(kind, event => {
+                if (event.dataTransfer.types.includes('Files'))
+                    event.preventDefault();
                 if (kind === 'drop' && event.dataTransfer.files.length > 0)
                     this.takeFile(event.dataTransfer.files[0]);
             });
