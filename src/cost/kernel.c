@@ -38,8 +38,28 @@ static bool is_odd(const struct kernel *kernel)
     return kernel->size.n % 8 != 0 || kernel->size.k % 8 != 0;
 }
 
-/* Training: its share of the speed that a kernel reaches alone. Nothing else in this file is a number of training. Rates
- * of attention are those of its kernels in either. */
+/* FlashAttention-3 and similar kernels need asynchronous matrix units; other devices run FlashAttention-2. */
+bool kernel_is_newest(const struct cost_device *device)
+{
+    return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
+}
+
+static bool is_flash3(const struct kernel *kernel, const struct cost_device *device)
+{
+    return kernel->attention == ATTENTION_FLASH3 && kernel_is_newest(device);
+}
+
+/* On B300 the units of the softmax's powers are twice as fast, on which attention waits (NVIDIA, "Inside NVIDIA
+ * Blackwell Ultra", 2025). Runs agree; attention alone, as aiconfigurator measured it, is hardly faster than B200's. */
+#define FLASH3_ULTRA 1.5
+
+static bool is_ultra(const struct cost_device *device)
+{
+    return device->capability && strcmp(device->capability, "sm_103") == 0;
+}
+
+/* Training: its share of the speed that a kernel reaches alone. Nothing else in this file is a number of training.
+ * Rates of attention are those of its kernels in either, but for B300. */
 static double training_share(const struct kernel *kernel, const struct cost_device *device,
                              const struct calibration *training)
 {
@@ -48,7 +68,7 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
     double rate = kernel->rate > 0.0 ? kernel->rate : 1.0;
     switch (kernel->kind) {
     case KERNEL_ATTENTION:
-        return rate;
+        return rate * (is_flash3(kernel, device) && is_ultra(device) ? FLASH3_ULTRA : 1.0);
     case KERNEL_STREAM:
         return kernel->rate > 0.0 ? rate : training->stream;
     case KERNEL_QUANTIZE:
@@ -95,16 +115,6 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
     return time;
 }
 
-/* FlashAttention-3 and similar kernels need asynchronous matrix units; other devices run FlashAttention-2. */
-bool kernel_is_newest(const struct cost_device *device)
-{
-    return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
-}
-
-/* On B300 the units of the softmax's powers are twice as fast, on which attention waits (NVIDIA, "Inside NVIDIA
- * Blackwell Ultra", 2025). */
-#define FLASH3_ULTRA 1.5
-
 /* A block of threads takes so many rows of one head, of queries forward and of keys backward, and on Blackwell two such
  * tiles forward. */
 #define FLASH3_ROWS 128.0
@@ -127,12 +137,10 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
 {
     double batch = (double)kernel->size.batch, m = (double)kernel->size.m, n = (double)kernel->size.n,
            k = (double)kernel->size.k;
-    bool newest = kernel->attention == ATTENTION_FLASH3 && kernel_is_newest(device);
+    bool newest = is_flash3(kernel, device);
     double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
                    : kernel->backward ? calibration->flash2_backward
                                       : calibration->flash2_forward;
-    if (newest && strcmp(device->capability, "sm_103") == 0)
-        share *= FLASH3_ULTRA;
     if (kernel->size.k < 128)
         share *= calibration->narrow_head;
     share *= training_share(kernel, device, calibration);
@@ -175,8 +183,8 @@ static double stream_seconds(const struct kernel *kernel, const struct cost_devi
     return kernel->bytes * (lost / rate + (1.0 - lost) / in_l2);
 }
 
-/* A row that is reduced before it is written is read by one block of threads that waits for itself: units are busy for so
- * many clocks with each row, and with so many of its elements in one clock; the kernel starts later by a share of a
+/* A row that is reduced before it is written is read by one block of threads that waits for itself: units are busy for
+ * so many clocks with each row, and with so many of its elements in one clock; the kernel starts later by a share of a
  * launch. Fitted to casts with a factor for each row that aiconfigurator measured on H100 and B200 with vLLM. */
 #define ROW_CLOCKS    205.0
 #define ROW_PER_CLOCK 4.6

@@ -54,12 +54,12 @@ struct kernel {
 #define KERNEL_ROUGH_HIGH 5.0
 
 /* 80 % of kernels alone and more take from 1 / (1 + this) to 1 + this of the computed time. Products: those that
- * 'rehearse calibrate --known' leaves out, with neighbours and by the formula; collectives likewise. Attention and streams: those that
- * NVIDIA aiconfigurator measured on H200, B300 and GB300, on which nothing was fitted. */
+ * 'rehearse calibrate --known' leaves out, with neighbours and by the formula; collectives likewise. Attention and
+ * streams: those that aiconfigurator measured on H200, B300 and GB300 with vLLM, on which nothing was fitted. */
 #define SPREAD_NEAR       0.1
 #define SPREAD_RELATIVE   1.3 /* times that of the measured device */
 #define SPREAD_FORMULA    0.25
-#define SPREAD_ATTENTION  0.3
+#define SPREAD_ATTENTION  0.35
 #define SPREAD_STREAM     0.2
 #define SPREAD_COLLECTIVE 0.1
 

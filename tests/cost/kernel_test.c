@@ -56,8 +56,8 @@ static void few_heads_take_as_long_as_more(void **state)
                 1.8 * attention_seconds("b200", 64, 4096, false));
 }
 
-/* Casts from bf16 to 8 bits, microseconds on each device: NVIDIA aiconfigurator (Apache-2.0, commit 095f58a5), quantize, vLLM 0.24.
- * Nothing was fitted on H200, B300 and GB300. */
+/* Casts from bf16 to 8 bits, microseconds on each device: NVIDIA aiconfigurator (Apache-2.0, commit 095f58a5), quantize,
+ * vLLM 0.24. Nothing was fitted on H200, B300 and GB300. */
 static void casts_alone_take_as_long_as_measured(void **state)
 {
     (void)state;

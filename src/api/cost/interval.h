@@ -13,7 +13,8 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err);
 
-/* The same for a profile of files: of their kernels alone, without an upper end where loops of unknown length run once. */
+/* The same for a profile of files: of their kernels alone, without an upper end where loops of unknown length run
+ * once. */
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               const struct layer_doubts *doubts, struct error *err);
 
