@@ -241,18 +241,3 @@ bool hlo_ints_have(struct hlo_ints list, int64_t number)
             return true;
     return false;
 }
-
-void hlo_note_number(struct hlo_instruction *constant, const char *text, const char *end)
-{
-    char digits[32] = {0}, *rest;
-    size_t length = 0;
-    while (text < end && *text == ' ')
-        text++;
-    while (text + length < end && length < sizeof digits - 1 && strchr("0123456789.+-eE", text[length]))
-        length++;
-    memcpy(digits, text, length);
-    double number = strtod(digits, &rest);
-    bool is_number = length > 0 && *rest == '\0' && constant->shape->type != HLO_TYPE_PRED;
-    constant->is_zero = is_number && number == 0.0;
-    constant->is_one = is_number && number == 1.0;
-}

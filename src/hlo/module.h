@@ -6,7 +6,7 @@
  *
  * A StableHLO operation with a region (reduce, while, sort, …) becomes an instruction that calls a
  * computation, as in HLO. Outside values used in a region become parameters of its computation after the
- * region's own (`captured` of them); the instruction has no operand for them, `captures` of the computation has. */
+ * region's own (`captured` of them); the instruction has no operand for them. */
 #ifndef REHEARSE_HLO_MODULE_H
 #define REHEARSE_HLO_MODULE_H
 
@@ -146,12 +146,8 @@ struct hlo_instruction {
     int shared; /* hlo_as_xla: constants of a special function that others in its computation have written; HLO_ANY: all */
     bool has_value; /* a scalar integer or predicate constant: `value` is known */
     int64_t value;
-    bool is_zero, is_one; /* a constant known to be this number in all places */
-    double number;        /* of a splat constant of StableHLO: what all elements are; NAN: not known */
+    double number; /* of a splat constant: what all elements are; NAN: not known */
 };
-
-/* Sets is_zero and is_one of a constant that is written as one number, at `text`. */
-void hlo_note_number(struct hlo_instruction *constant, const char *text, const char *end);
 
 struct hlo_computation {
     const char *name;
@@ -162,7 +158,6 @@ struct hlo_computation {
     int parameter_count;
     struct hlo_instruction **parameters; /* by number */
     int captured;                        /* number of trailing parameters that are outside values */
-    struct hlo_instruction **captures;   /* these values, in the computation around */
 };
 
 struct hlo_module {

@@ -239,7 +239,8 @@ static value without_unit(enum hlo_opcode opcode, const value *operands)
         const struct hlo_instruction *unit = operands[i];
         while (op_class(unit) == OP_VIEW && unit->opcode != HLO_GET_TUPLE_ELEMENT)
             unit = unit->operands[0];
-        if (unit->opcode == HLO_CONSTANT && (is_sum ? unit->is_zero : unit->is_one) &&
+        if (unit->opcode == HLO_CONSTANT && unit->number == !is_sum &&
+            (!unit->has_value || unit->value == !is_sum) &&
             hlo_shape_equal(operands[0]->shape, operands[1]->shape))
             return operands[1 - i];
     }

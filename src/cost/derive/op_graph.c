@@ -78,8 +78,9 @@ static struct hlo_instruction **captured_values(const struct frame *frame,
 {
     struct hlo_instruction **values =
         ARENA_ARRAY(frame->graph->arena, (size_t)region->captured + 1, struct hlo_instruction *);
+    int own = region->parameter_count - region->captured;
     for (int i = 0; values && i < region->captured; i++)
-        values[i] = frame->values[region->captures[i]->index];
+        values[i] = frame->values[region->parameters[own + i]->outside->index];
     frame->graph->failed |= !values;
     return values;
 }

@@ -367,8 +367,6 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
                            : (double)NAN;
     mlir_note_sizes(reader, constant, value);
     enum hlo_type type = constant->shape->type;
-    if (constant->splat)
-        hlo_note_number(constant, value + (mlir_begins(reader, value, "dense<") ? 6 : 0), reader->end);
     if (constant->shape->rank || !(type == HLO_TYPE_PRED || hlo_type_is_whole(type)))
         return true;
     return mlir_read_scalar(reader, value, &constant->has_value, &constant->value);
@@ -387,7 +385,11 @@ bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
         !mlir_check_value_type(reader, op, value, scalar))
         return false;
     op->operands = 0;
-    return mlir_finish(reader, op, HLO_CONSTANT);
+    if (!mlir_finish(reader, op, HLO_CONSTANT))
+        return false;
+    op->instruction->splat = true;
+    op->instruction->number = splat_number(reader, value, op->instruction->shape->type);
+    return true;
 }
 
 /* Notes a call of a function, which may be read only later. */

@@ -439,7 +439,6 @@ static void release(struct mlir_reader *reader)
         free(reader->blocks[i].instructions.items);
         free(reader->blocks[i].parameters.items);
         free(reader->blocks[i].results.items);
-        free(reader->blocks[i].captures.items);
     }
     hlo_table_release(&reader->names);
     free(reader->numbered);

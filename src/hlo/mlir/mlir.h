@@ -55,8 +55,8 @@ struct mlir_binding {
 /* A computation that is being read. It is kept when it closes, so that its lists are used again. */
 struct mlir_block {
     struct mlir_list instructions, parameters; /* of struct hlo_instruction * */
-    struct mlir_list captures;                 /* outside values that became parameters */
     uint32_t first_binding;
+    int captured;
     size_t returned; /* values, which lie in `results` */
     struct mlir_list results;
     const char *terminator; /* where it stands; NULL: none yet */

@@ -118,8 +118,8 @@ bool mlir_open_block(struct mlir_reader *reader)
         return mlir_error(reader, reader->p, "regions nested deeper than %d", HLO_MAX_DEPTH);
     struct mlir_block *block = &reader->blocks[++reader->depth];
     block->instructions.count = block->parameters.count = block->results.count = 0;
-    block->captures.count = 0;
     block->first_binding = 0;
+    block->captured = 0;
     block->terminator = NULL;
     return true;
 }
@@ -200,13 +200,11 @@ struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char 
     struct arena *arena = &reader->module->arena;
     struct hlo_computation *computation = ARENA_NEW(arena, struct hlo_computation);
     size_t count = block->instructions.count, parameters = block->parameters.count;
-    size_t captured = block->captures.count;
     forget_names(reader, block);
     if (!computation || !name || !mlir_push_value(reader, &reader->computations, computation) ||
         count > INT32_MAX ||
         !(computation->instructions = ARENA_ARRAY(arena, count, struct hlo_instruction *)) ||
-        !(computation->parameters = ARENA_ARRAY(arena, parameters, struct hlo_instruction *)) ||
-        !(computation->captures = ARENA_ARRAY(arena, captured, struct hlo_instruction *))) {
+        !(computation->parameters = ARENA_ARRAY(arena, parameters, struct hlo_instruction *))) {
         error_memory(reader->err);
         return NULL;
     }
@@ -214,12 +212,10 @@ struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char 
         memcpy(computation->instructions, block->instructions.items, count * sizeof(void *));
     if (parameters)
         memcpy(computation->parameters, block->parameters.items, parameters * sizeof(void *));
-    if (captured)
-        memcpy(computation->captures, block->captures.items, captured * sizeof(void *));
     computation->name = name;
     computation->count = (int)count;
     computation->parameter_count = (int)parameters;
-    computation->captured = (int)captured;
+    computation->captured = block->captured;
     reader->depth--;
     return computation;
 }
@@ -290,9 +286,8 @@ static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name
                 mlir_add(reader, HLO_CONSTANT, mlir_place_of(reader, at), outer->name, outer->shape, NULL, 0);
         } else {
             value = add_parameter(reader, at, outer->name, outer->shape);
-            if (!mlir_push_value(reader, &reader->blocks[depth].captures, outer))
-                value = NULL;
-            else if (value)
+            reader->blocks[depth].captured++;
+            if (value)
                 value->outside = outer;
         }
         if (value) {

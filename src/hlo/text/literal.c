@@ -230,6 +230,17 @@ static bool skip_large(struct hlo_reader *reader)
     return true;
 }
 
+static double number_at(const char *text, const char *end)
+{
+    char digits[32] = {0}, *rest;
+    size_t length = strspn(text, " "), count = 0;
+    for (text += length;
+         text < end && count < sizeof digits - 1 && strchr("0123456789.+-eE", *text) && *text;)
+        digits[count++] = *text++;
+    double number = strtod(digits, &rest);
+    return count > 0 && *rest == '\0' ? number : (double)NAN;
+}
+
 bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constant)
 {
     const struct hlo_shape *shape = constant->shape;
@@ -241,8 +252,7 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
         shape->type != HLO_TYPE_TUPLE && shape->rank > 0 && hlo_peek(reader) != '{' && !hlo_at_shape(reader);
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
-    if (constant->splat || shape->rank == 0)
-        hlo_note_number(constant, at, reader->end);
+    constant->number = constant->splat || shape->rank == 0 ? number_at(at, reader->end) : (double)NAN;
     bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
                       !hlo_type_is_complex(shape->type);
     bool is_elided = memmem(at, (size_t)(reader->at - at), "...", 3) != NULL;
