@@ -186,7 +186,9 @@ static bool play_all(struct plan *plan, const struct sim_options *options,
 bool simulate_play_schedules(struct plan *plan, const struct sim_options *options,
                              const struct simulate_options *given, struct error *err)
 {
-    if (simulate_wants_tasks(given))
+    struct simulate_options others = *given;
+    others.asked.page = NULL; /* which has a table then */
+    if (simulate_wants_tasks(&others))
         return error_set(err, ERROR_USAGE, "--tasks, --figure and --trace are for one schedule");
     struct simulate_entry *entries = calloc(SIMULATE_MAX_ENTRIES, sizeof *entries);
     struct played *played = calloc(SIMULATE_MAX_ENTRIES, sizeof *played);
