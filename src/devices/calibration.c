@@ -50,11 +50,6 @@ static bool check_name(struct table_reader *r, const struct doc_node *node, cons
                      text_suggest(&hint, nearest, ", no device has it"));
 }
 
-static bool same_name(const char *a, const char *b)
-{
-    return strcmp(a, b) == 0;
-}
-
 static bool copy_text(struct table_reader *r, const char **text)
 {
     *text = arena_string(&r->table->arena, *text);
@@ -88,7 +83,6 @@ const struct table_kind calibration_kind = {
     .parts = TABLE_FITTED | TABLE_LIKE,
     .max_entries = MAX_GENERATIONS,
     .size = sizeof(struct calibration),
-    .same = same_name,
     .initial = &calibration_default,
     .fields = parameters,
     .field_count = FIELD_COUNT,
