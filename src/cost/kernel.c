@@ -3,6 +3,7 @@
 #include "cost/gemm_near.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *kernel_bound_name(enum kernel_bound bound)
@@ -130,10 +131,28 @@ static double longest_tile(const struct kernel *kernel, const struct cost_device
            unit_rate;
 }
 
+/* Seconds of forward attention of equal lengths by those measured of the kernel that the device has, and how sure they
+ * are; 0: none was. */
+static double measured_attention(const struct kernel *kernel, const struct cost_device *device,
+                                 enum cost_type type, double *spread)
+{
+    const struct measured *table;
+    const double sizes[] = {(double)kernel->size.batch, (double)kernel->size.m};
+    char name[40];
+    if (!kernel->near || kernel->backward || !kernel->causal || kernel->size.m != kernel->size.n ||
+        cost_type_bytes(type) != 2.0 || (kernel_is_newest(device) && kernel->attention != ATTENTION_FLASH3))
+        return 0.0;
+    snprintf(name, sizeof name, "attention-%d", (int)fmin((double)kernel->size.k, 1e6));
+    double seconds = measured_seconds(name, device, COST_BF16, NULL, sizes, &table);
+    if (table)
+        *spread = table->spread * (strcmp(table->device, device->name) == 0 ? 1.0 : SPREAD_RELATIVE);
+    return seconds;
+}
+
 /* Products of queries and keys, and of scores and values: two forward, five backward (the scores again, and the
  * gradients of values, scores, queries, keys; Dao 2023, arXiv:2307.08691, section 2.3). */
 static struct kernel_time attention_kernel(const struct kernel *kernel, const struct cost_device *device,
-                                           const struct calibration *calibration)
+                                           const struct calibration *calibration, double *spread)
 {
     double batch = (double)kernel->size.batch, m = (double)kernel->size.m, n = (double)kernel->size.n,
            k = (double)kernel->size.k;
@@ -153,12 +172,16 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
         matrix = fmax(matrix + 0.5 * longest, longest);
     }
     double memory = bytes / (device->bandwidth * device->stream_efficiency);
-    return (struct kernel_time){
+    struct kernel_time time = {
         .seconds = fmax(matrix, memory) + device->launch,
         .flops = flops,
         .bytes = bytes,
         .bound = memory > matrix ? BOUND_MEMORY : BOUND_MATRIX,
     };
+    double seconds = measured_attention(kernel, device, type, spread);
+    if (seconds > 0.0)
+        time.seconds = seconds / training_share(kernel, device, calibration);
+    return time;
 }
 
 /* What a unit reads and writes in its L2 cache at each clock, of kernels whose tensors stay there: quantisation that
@@ -222,7 +245,7 @@ struct kernel_time kernel_time(const struct kernel *kernel, const struct cost_de
     double spread = kernel->kind == KERNEL_ATTENTION ? SPREAD_ATTENTION : SPREAD_STREAM;
     struct kernel_time time = kernel->kind == KERNEL_GEMM ? gemm_kernel(kernel, device, calibration, &spread)
                               : kernel->kind == KERNEL_ATTENTION
-                                  ? attention_kernel(kernel, device, calibration)
+                                  ? attention_kernel(kernel, device, calibration, &spread)
                                   : stream_kernel(kernel, device, calibration);
     time.seconds *= kernel->repeats;
     time.low = time.seconds * (kernel->rough ? KERNEL_ROUGH_LOW : 1.0 / (1.0 + spread));

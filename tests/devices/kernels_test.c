@@ -45,7 +45,7 @@ static void at_most_half_of_the_cells_are_learned(void **state)
             learned += table->learned[cell];
             assert_true(isfinite(table->cells[cell]));
         }
-        assert_true(learned > 100 && learned <= (table->cell_count + 1) / 2);
+        assert_true(learned >= 20 && learned <= (table->cell_count + 1) / 2);
     }
     assert_true(tables > 30);
 }
@@ -125,6 +125,22 @@ static void a_relative_stands_in_for_a_device(void **state)
     assert_true(measured_seconds("product", &mine, COST_BF16, NULL, sizes, &table) == 0);
 }
 
+/* Attention of B300 is faster than that of B200 by more than its memory and its clock: by its powers. */
+static void attention_is_known_by_heads_and_length(void **state)
+{
+    const struct measured *table;
+    const double sizes[] = {128, 4096}, longer[] = {128, 8192};
+    (void)state;
+    double seconds = measured_seconds("attention-128", find("b200"), COST_BF16, NULL, sizes, &table);
+    assert_non_null(table);
+    assert_string_equal(table->software, "vllm");
+    double ultra = measured_seconds("attention-128", find("b300"), COST_BF16, NULL, sizes, &table);
+    assert_true(ultra < seconds / 1.1 && ultra > seconds / 1.3);
+    double twice = measured_seconds("attention-128", find("b200"), COST_BF16, NULL, longer, &table);
+    assert_true(twice > 3 * seconds && twice < 4.5 * seconds);
+    assert_true(measured_seconds("attention-100", find("b200"), COST_BF16, NULL, sizes, &table) == 0);
+}
+
 static void nothing_is_faster_than_the_peak(void **state)
 {
     static const char *const devices[] = {"a100-80gb", "h100-sxm", "h200", "b200", "b300", "gb300", "l40s"};
@@ -168,6 +184,7 @@ int main(void)
         cmocka_unit_test(outside_of_the_grid_the_ratio_stays),
         cmocka_unit_test(a_software_has_its_own_times_and_narrow_types_the_fastest),
         cmocka_unit_test(a_relative_stands_in_for_a_device),
+        cmocka_unit_test(attention_is_known_by_heads_and_length),
         cmocka_unit_test(nothing_is_faster_than_the_peak),
         cmocka_unit_test(what_is_left_out_comes_from_the_others),
     };

@@ -27,7 +27,7 @@ struct calibrate_line {
     struct error_score before, after; /* `after`: of rows left out of the fit */
 };
 
-#define CALIBRATE_MAX_LINES 384
+#define CALIBRATE_MAX_LINES 640
 #define CALIBRATE_MAX_FILES 4
 
 struct calibrate_file {

@@ -81,11 +81,23 @@ static bool errors_make(struct errors *errors, int room)
     return errors->formula != NULL;
 }
 
-static double formula_seconds(const struct cost_device *device, enum cost_type type, const double *sizes)
+/* Of products the formula's, of others the roofline's. */
+static double formula_seconds(const struct cost_device *device, const struct measured *table,
+                              const double *sizes)
 {
+    if (strcmp(table->kernel, "product") != 0)
+        return measured_on(table, device, sizes) / exp(measured_log_ratio(table, sizes));
     struct product_size size = {1, (int64_t)llround(sizes[0]), (int64_t)llround(sizes[1]),
                                 (int64_t)llround(sizes[2])};
-    return gemm_time(device, type, size).seconds;
+    return gemm_time(device, table->type, size).seconds;
+}
+
+/* "bf16" of products, "attention bf16". */
+static const char *kind_of(struct calibrate_report *report, const struct measured *table)
+{
+    const char *type = cost_type_name(table->type);
+    return strcmp(table->kernel, "product") == 0 ? type
+                                                 : arena_format(&report->arena, "%s %s", table->kernel, type);
 }
 
 static void score_cells(struct errors *errors, const struct measured *table, enum calibrate_left_out part)
@@ -103,7 +115,7 @@ static void score_cells(struct errors *errors, const struct measured *table, enu
         else if (measured_left_out(table, cell, part == CALIBRATE_LEAVE_SIZES, &log_ratio))
             near = measured * exp(log_ratio - (double)table->cells[cell]);
         if (near > 0)
-            add_error(errors, formula_seconds(device, table->type, sizes), near, measured);
+            add_error(errors, formula_seconds(device, table, sizes), near, measured);
     }
 }
 
@@ -130,7 +142,7 @@ static bool score_kernels(struct calibrate_report *report, enum calibrate_left_o
             return error_memory(err);
         score_cells(&errors, table, part);
         if (!add_kernels(report, what,
-                         arena_format(&report->arena, "%s %s %s", table->device, cost_type_name(table->type),
+                         arena_format(&report->arena, "%s %s %s", table->device, kind_of(report, table),
                                       table->software),
                          &errors))
             return error_memory(err);
@@ -194,11 +206,12 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
         }
         double near = measured_seconds(kernel, device, type, *library ? library : NULL, sizes, &table);
         if (table)
-            add_error(&errors, formula_seconds(device, type, sizes), near, measured * 1e-6);
+            add_error(&errors, formula_seconds(device, table, sizes), near, measured * 1e-6);
     }
+    const struct measured of_kind = {.kernel = kernel, .type = type};
     const char *name = arena_format(
         &report->arena, *library && strcmp(software, library) != 0 ? "%s %s %s as %s" : "%s %s %s",
-        device->name, cost_type_name(type), software, library);
+        device->name, kind_of(report, &of_kind), software, library);
     return add_kernels(report, "predicted", name, &errors) ? last : error_memory(err);
 }
 

@@ -127,6 +127,7 @@ static bool read_table(const struct measured *head, const char *text, const char
 static bool read_head(struct measured *head, const char *work[2], const char *line)
 {
     const char *text;
+    char *rest;
     if ((text = line_behind(line, "source")))
         return (head->source = line_copy(&known.arena, text)) != NULL;
     if ((text = line_behind(line, "kernel"))) {
@@ -136,6 +137,8 @@ static bool read_head(struct measured *head, const char *work[2], const char *li
     }
     if ((text = line_behind(line, "choose")))
         head->fastest = strncmp(text, "fastest", 7) == 0;
+    if ((text = line_behind(line, "ultra")))
+        head->ultra = text_number(text, &rest);
     if ((text = line_behind(line, "flops")))
         work[0] = text;
     if ((text = line_behind(line, "bytes")))
@@ -390,16 +393,23 @@ static double roofline(double matrix, double memory)
     return sqrt(matrix * matrix + memory * memory) + FLOOR;
 }
 
+static bool has_ultra(const struct cost_device *device)
+{
+    return device->capability && strcmp(device->capability, "sm_103") == 0;
+}
+
 /* How much faster the units are than those of the measured device. A type whose peak grew by more than that of bf16 (fp4
  * of B300) is not taken to be faster by it: its kernels wait for data, not for the units. Where the peaks are alike, the
  * clock under load is that of the board's power, which grows with the cube of clock (and voltage). */
-static double faster(const struct cost_device *device, const struct cost_device *of, enum cost_type type)
+static double faster(const struct cost_device *device, const struct cost_device *of,
+                     const struct measured *table)
 {
-    double peak = device->peak[type] / of->peak[type];
+    double peak = device->peak[table->type] / of->peak[table->type];
     if (of->peak[COST_BF16] > 0)
         peak = fmin(peak, device->peak[COST_BF16] / of->peak[COST_BF16]);
     double clock = of->power > 0 && device->power > 0 ? cbrt(device->power / of->power) : 1;
-    return fabs(log(clock)) > fabs(log(peak)) ? clock : peak;
+    bool gains = table->ultra > 0 && has_ultra(device) && !has_ultra(of);
+    return (fabs(log(clock)) > fabs(log(peak)) ? clock : peak) * (gains ? table->ultra : 1);
 }
 
 /* Faster memory saves what it saves of the roofline, and nothing of what a kernel takes beside. */
@@ -408,7 +418,7 @@ double measured_on(const struct measured *table, const struct cost_device *devic
     const struct cost_device *of = tables_device(NULL, table->device);
     double flops = work_of(&table->flops, sizes, table->axis_count);
     double memory = work_of(&table->bytes, sizes, table->axis_count) / table->bandwidth;
-    double matrix = flops / (table->peak * faster(device, of, table->type)),
+    double matrix = flops / (table->peak * faster(device, of, table)),
            ratio = exp(measured_log_ratio(table, sizes));
     double as_there = roofline(matrix, memory);
     double saved = as_there - roofline(matrix, memory * of->bandwidth / device->bandwidth);

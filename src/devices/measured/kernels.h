@@ -34,6 +34,7 @@ struct measured {
     const char *device, *software, *title, *source; /* "h100-sxm", "vllm", "vLLM 0.24.0" */
     enum cost_type type;
     bool fastest;           /* chosen by time, unless a software is named; else the first of a device is */
+    double ultra;           /* gain where powers have twice the units (sm_103); 0: none */
     double peak, bandwidth; /* of the roofline that the ratios refer to */
     struct measured_work flops, bytes;
     int axis_count;
