@@ -105,7 +105,7 @@ static void score_cells(struct errors *errors, const struct measured *table, enu
     const struct cost_device *device = tables_device(NULL, table->device);
     const struct measured *relative = part == CALIBRATE_LEAVE_GPU ? measured_relative(table) : NULL;
     for (int cell = 0; cell < table->cell_count && !stop_wanted(); cell++) {
-        double sizes[MEASURED_MAX_AXES], log_ratio;
+        double sizes[MEASURED_MAX_AXES] = {0}, log_ratio;
         if (!table->learned[cell] || (part == CALIBRATE_LEAVE_GPU && !relative))
             continue;
         measured_sizes(table, cell, sizes);
@@ -196,7 +196,7 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
     if (!errors_make(&errors, last - first))
         return error_memory(err);
     for (int row = first; row < last; row++) {
-        double sizes[MEASURED_MAX_AXES], measured;
+        double sizes[MEASURED_MAX_AXES] = {0}, measured;
         bool read = csv_number(csv, row, columns[FILE_TIME], 1e-3, 1e12, &measured, err);
         for (int a = 0; a < of->axis_count && read; a++)
             read = csv_number(csv, row, axes[a], 1, 1e12, &sizes[a], err);

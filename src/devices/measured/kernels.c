@@ -444,10 +444,13 @@ static bool same_formula(const struct cost_device *a, const struct cost_device *
 /* How far two devices are apart; HUGE_VAL: too far for ratios to hold. */
 static double difference(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
 {
+    if (a == b)
+        return 0;
+    if (!same_text(a->generation, b->generation) || !(a->peak[type] > 0) || !(b->peak[type] > 0))
+        return HUGE_VAL;
     double units = fabs(log((double)a->units / b->units)), power = fabs(log(a->power / b->power));
-    if (a == b || !same_text(a->generation, b->generation) || !(units <= MAX_UNITS) ||
-        !(power <= MAX_POWER) || !(a->peak[type] > 0) || !(b->peak[type] > 0))
-        return a == b ? 0 : HUGE_VAL;
+    if (!(units <= MAX_UNITS) || !(power <= MAX_POWER))
+        return HUGE_VAL;
     return units + power + fabs(log(a->peak[type] / b->peak[type])) + fabs(log(a->bandwidth / b->bandwidth));
 }
 
@@ -468,7 +471,7 @@ static const struct cost_device *nearest(const char *kernel, const struct cost_d
 {
     const struct cost_device *best = NULL;
     double least = HUGE_VAL;
-    for (int i = 0; i < known.count; i++) {
+    for (int i = 0; i < known.count && least > 0; i++) {
         const struct source *source = &known.sources[i];
         if (source->table.type != type || strcmp(source->table.kernel, kernel) != 0 ||
             source->device == but || source->device == best)
