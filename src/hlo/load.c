@@ -58,37 +58,34 @@ bool hlo_is_mlir(const char *text, size_t length)
 #define BYTECODE "ML\xefR"
 #define EXPORTED 65536 /* bytes in which an export's own numbers end and its module begins */
 
-/* What torch_xla and StableHLO's portable artifacts are. */
+/* What torch_xla and StableHLO's portable artifacts are, and jax.export serialises behind some numbers. No text has zeros in its
+ * first line. */
 static bool is_bytecode(const char *text, size_t length)
 {
-    return length >= strlen(BYTECODE) && memcmp(text, BYTECODE, strlen(BYTECODE)) == 0;
+    size_t mark = strlen(BYTECODE);
+    if (length >= mark && memcmp(text, BYTECODE, mark) == 0)
+        return true;
+    return memchr(text, '\0', length < 64 ? length : 64) &&
+           memmem(text, length < EXPORTED ? length : EXPORTED, BYTECODE, mark) != NULL;
 }
 
-/* What jax.export serialises: numbers, and bytecode behind them. No text has zeros in its first line. */
-static bool holds_bytecode(const char *text, size_t length)
-{
-    size_t head = length < EXPORTED ? length : EXPORTED;
-    return memchr(text, '\0', length < 64 ? length : 64) &&
-           memmem(text, head, BYTECODE, strlen(BYTECODE)) != NULL;
-}
+/* For bytecode and for an export, which has the bytecode's length before it. */
+#define TO_TEXT                                                                                              \
+    "python3 -c 'import sys; from jaxlib.mlir import ir; from jaxlib.mlir.dialects import stablehlo; "       \
+    "b = open(sys.argv[1], \"rb\").read(); i = b.index(b\"ML\\xefR\"); "                                     \
+    "n = int.from_bytes(b[i-4:i], \"little\") if i else len(b); "                                            \
+    "print(stablehlo.deserialize_portable_artifact(ir.Context(), b[i:i+n]))'"
 
 bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
                      const struct hlo_dims *dims, struct error *err)
 {
     if (is_bytecode(text, length)) {
         *module = (struct hlo_module){0};
-        return error_set(err, ERROR_INPUT,
-                         "%s: this is MLIR bytecode; its text can be read: of jax.export, `mlir_module()`, "
-                         "of any file, what "
-                         "`stablehlo-translate --deserialize` or `mlir-opt` prints",
-                         path);
-    }
-    if (holds_bytecode(text, length)) {
-        *module = (struct hlo_module){0};
-        return error_set(err, ERROR_INPUT,
-                         "%s: this is a serialized export of JAX, with MLIR bytecode in it; "
-                         "`jax.export.deserialize(...).mlir_module()` is its text",
-                         path);
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: this is MLIR bytecode, as jax.export and torch_xla write it; where jaxlib is installed, "
+            "its text comes of: " TO_TEXT " %s >%s.mlir",
+            path, path, path);
     }
     return hlo_is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
                                      : hlo_parse_text(module, path, text, length, err);
