@@ -1,4 +1,4 @@
-/* StableHLO and MHLO text into a module; what is read must hang together. */
+/* StableHLO and MHLO text into a module, and XLA's HLO of it; what is read and made must hang together. */
 #include "hlo/module.h"
 #include "walk.h"
 
@@ -55,6 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     if (hlo_parse_mlir_sized(&module, "fuzz.mlir", text, size, &dims, &err)) {
         check_module(&module);
+        hlo_unpack(&module);
+        if (hlo_as_xla(&module, &err))
+            check_module(&module);
+        else
+            require_message(&err);
         hlo_release(&module);
     } else {
         require_message(&err);
