@@ -178,7 +178,8 @@ void xla_begin(struct translator *t, struct hlo_computation *computation)
     hlo_table_clear(&t->constants);
     t->now = ARENA_ARRAY(&t->scratch, (size_t)computation->count, struct hlo_instruction *);
     t->uses = ARENA_ARRAY(&t->scratch, (size_t)computation->count, int);
-    t->failed |= !t->now || !t->uses;
+    t->loops = arena_alloc(&t->scratch, (size_t)computation->count, sizeof *t->loops);
+    t->failed |= !t->now || !t->uses || !t->loops;
     for (int i = 0; !t->failed && i < computation->count; i++) {
         computation->instructions[i]->index = i;
         for (int j = 0; j < computation->instructions[i]->operand_count; j++)

@@ -379,18 +379,22 @@ static void of_while(struct translator *t, struct hlo_instruction *in)
             root->operands[place[i]] = root->operands[i];
         }
     in->operand_count = root->operand_count = kept;
-    /* its results are read by number */
-    for (int i = in->index + 1; i < t->computation->count; i++) {
-        struct hlo_instruction *part = t->computation->instructions[i];
-        if (part->opcode != HLO_GET_TUPLE_ELEMENT || part->operands[0] != in)
-            continue;
-        int64_t index = part->attributes->index;
-        if (place[index] < 0)
-            t->now[i] = given[index];
-        else
-            part->attributes = xla_attributes(t, &(struct hlo_attributes){.index = place[index]});
-    }
+    t->loops[in->index].place = place;
+    t->loops[in->index].given = given;
     t->changed = true;
+}
+
+/* A loop's result is read by number. */
+static struct hlo_instruction *of_loop(struct translator *t, struct hlo_instruction *part)
+{
+    const struct hlo_instruction *loop = part->operands[0];
+    int64_t index = part->attributes->index, *place = t->loops[loop->index].place;
+    if (!place)
+        return part;
+    if (place[index] < 0)
+        return t->loops[loop->index].given[index];
+    part->attributes = xla_attributes(t, &(struct hlo_attributes){.index = place[index]});
+    return part;
 }
 
 struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruction *in)
@@ -456,6 +460,8 @@ struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruct
                    ? in->operands[0]
                    : in;
     case HLO_GET_TUPLE_ELEMENT:
+        if (in->operands[0]->opcode == HLO_WHILE)
+            return of_loop(t, in);
         return in->operands[0]->opcode == HLO_TUPLE ? in->operands[0]->operands[in->attributes->index] : in;
     case HLO_WHILE:
         of_while(t, in);

@@ -38,7 +38,7 @@ static void capture(struct translator *t, struct hlo_computation *region)
 /* Drops instructions whose results nobody reads, and numbers the others. */
 static void drop_dead(struct translator *t)
 {
-    int kept = t->count;
+    int kept = 0;
     bool *needed = ARENA_ARRAY(&t->scratch, (size_t)t->count, bool);
     if (!needed) {
         t->failed = true;

@@ -16,7 +16,11 @@ struct translator {
     int count, room;
     struct hlo_instruction **now; /* [old index]: what an old instruction has become */
     int *uses;                    /* [old index] */
-    struct hlo_table constants;   /* of the computation, by type and number */
+    struct {
+        int64_t *place; /* of each value that a loop carried: its new one; -1: it is captured */
+        struct hlo_instruction **given; /* these values */
+    } * loops;                          /* [old index]; NULL: nothing moved */
+    struct hlo_table constants;         /* of the computation, by type and number */
     bool changed, failed;
 };
 
