@@ -91,6 +91,32 @@ static void reach_readers(struct fuser *f, struct search *search, int of)
             reach(f, search, -1, f->nodes[f->readers[f->nodes[n].reader_first + r]].group);
 }
 
+/* Returns whether the groups between two positions have fewer instructions than `limit`. */
+static bool few_between(const struct fuser *f, int low, int high, int limit)
+{
+    if (high - low > limit)
+        return false;
+    for (int p = low + 1; p < high && limit > 0; p++)
+        limit -= f->at_position[p] >= 0 ? f->groups[f->at_position[p]].count : 0;
+    return limit > 0;
+}
+
+/* As reach_readers from `a` on, by the sources of the groups in between, in their order. */
+static void reach_from_sources(struct fuser *f, struct search *search, int a)
+{
+    for (int p = search->low + 1; p < search->high; p++) {
+        int group = f->at_position[p];
+        bool found = false;
+        for (int n = group < 0 ? -1 : f->groups[group].head; n >= 0 && !found; n = f->nodes[n].next)
+            for (int e = 0; e < f->nodes[n].edge_count && !found; e++) {
+                int source = f->nodes[f->edges[f->nodes[n].edge_first + e].base].group;
+                found = source >= 0 && (source == a || f->groups[source].seen == f->search);
+            }
+        if (found)
+            reach(f, search, -1, group);
+    }
+}
+
 /* Finds the groups that must run between `a` and `b`. Returns false if a path leads from one to the other
  * through a third, or if it is too far to tell. */
 static bool can_meet(struct fuser *f, int a, int b)
@@ -107,11 +133,17 @@ static bool can_meet(struct fuser *f, int a, int b)
     if (back.around)
         return false;
     struct search ahead = {.found = f->after, .low = low, .high = high, .target = -1};
-    reach_readers(f, &ahead, a);
+    bool few = few_between(f, low, high, f->groups[a].count);
+    f->search++;
+    if (few)
+        reach_from_sources(f, &ahead, a);
+    else
+        reach_readers(f, &ahead, a);
     for (int i = 0; i < ahead.count; i++) {
         if (ahead.count > MAX_SEARCH)
             return false;
-        reach_readers(f, &ahead, ahead.found[i].group);
+        if (!few)
+            reach_readers(f, &ahead, ahead.found[i].group);
     }
     f->before_count = back.count;
     f->after_count = ahead.count;
@@ -124,26 +156,32 @@ int fuse_by_position(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* Orders the groups that `b` needs, the joined one, and the groups that need `a`, in the positions that
- * all of them had. */
+static void place(struct fuser *f, int group, int position)
+{
+    f->groups[group].position = position;
+    f->at_position[position] = group;
+}
+
+/* Orders the groups that `b` needs, the joined one, and the groups that need `a`, in the positions that all of them had
+ * but the first, which stays empty: what grows stands next to what comes. */
 static void reorder(struct fuser *f, int a, int b, int joined)
 {
     int befores = f->before_count, afters = f->after_count;
     qsort(f->before, (size_t)befores, sizeof *f->before, fuse_by_position);
     qsort(f->after, (size_t)afters, sizeof *f->after, fuse_by_position);
     int places[2 * MAX_SEARCH + 2], count = 0, i = 0, j = 0;
-    places[count++] = f->groups[a].position;
     while (i < befores || j < afters) {
         bool left = j == afters || (i < befores && f->before[i].position < f->after[j].position);
         places[count++] = left ? f->before[i++].position : f->after[j++].position;
     }
     places[count] = f->groups[b].position;
+    f->at_position[f->groups[a].position] = -1;
     count = 0;
     for (i = 0; i < befores; i++)
-        f->groups[f->before[i].group].position = places[count++];
-    f->groups[joined].position = places[count++];
+        place(f, f->before[i].group, places[count++]);
+    place(f, joined, places[count++]);
     for (j = 0; j < afters; j++)
-        f->groups[f->after[j].group].position = places[count++];
+        place(f, f->after[j].group, places[count++]);
 }
 
 /* ---- may two groups be one? ---- */
@@ -154,28 +192,46 @@ static int64_t result_elements(const struct hlo_instruction *instruction)
     return hlo_elements(shape->part_count ? shape->parts[0] : shape);
 }
 
-/* Checks every read of `a`'s results in `b`. Sums across rows are known after all rows have been read:
- * only operations of the same size as the sums may follow. Rows stay rows only in their order. */
+/* Sums across rows are known after all rows have been read: only operations of the same size as the sums may follow.
+ * Rows stay rows only in their order. */
+static bool read_allows(const struct fuser *f, bool rows, const struct fuse_edge *edge, int reader)
+{
+    const struct fuse_node *base = &f->nodes[edge->base];
+    if (rows && edge->moved)
+        return false;
+    int64_t elements = op_elements(f->graph->at[reader]), read = result_elements(f->graph->at[edge->base]);
+    if (base->late && (f->nodes[reader].class == OP_REDUCE || elements > read))
+        return false;
+    return elements >= f->groups[base->group].elements || elements == read;
+}
+
+/* Checks every read of `a`'s results by `reader`. */
+static bool reader_allows(const struct fuser *f, bool rows, int a, int reader)
+{
+    const struct fuse_edge *edges = &f->edges[f->nodes[reader].edge_first];
+    for (int e = 0; e < f->nodes[reader].edge_count; e++)
+        if (f->nodes[edges[e].base].group == a && !read_allows(f, rows, &edges[e], reader))
+            return false;
+    return true;
+}
+
+/* Checks every read of `a`'s results in `b`, from the side that has fewer instructions. */
 static bool reads_allow(const struct fuser *f, int a, int b)
 {
     bool rows =
         f->groups[a].shape.reduction == REDUCTION_ROWS || f->groups[b].shape.reduction == REDUCTION_ROWS;
-    for (int n = f->groups[b].head; n >= 0; n = f->nodes[n].next) {
-        const struct fuse_node *node = &f->nodes[n];
-        for (int e = 0; e < node->edge_count; e++) {
-            const struct fuse_edge *edge = &f->edges[node->edge_first + e];
-            const struct fuse_node *base = &f->nodes[edge->base];
-            if (base->group != a)
-                continue;
-            if (rows && edge->moved)
+    if (f->groups[b].count <= f->groups[a].count) {
+        for (int n = f->groups[b].head; n >= 0; n = f->nodes[n].next)
+            if (!reader_allows(f, rows, a, n))
                 return false;
-            int64_t elements = op_elements(f->graph->at[n]), read = result_elements(f->graph->at[edge->base]);
-            if (base->late && (node->class == OP_REDUCE || elements > read))
-                return false;
-            if (elements < f->groups[a].elements && elements != read)
+        return true;
+    }
+    for (int n = f->groups[a].head; n >= 0; n = f->nodes[n].next)
+        for (int r = 0; r < f->nodes[n].reader_count; r++) {
+            int reader = f->readers[f->nodes[n].reader_first + r];
+            if (f->nodes[reader].group == b && !reader_allows(f, rows, a, reader))
                 return false;
         }
-    }
     return true;
 }
 
@@ -278,6 +334,7 @@ static int new_group(struct fuser *f, int index)
     };
     group->shape.reduction = reduction_of(instruction, group);
     node->group = f->group_count;
+    f->at_position[index] = f->group_count;
     return f->group_count++;
 }
 
@@ -337,8 +394,11 @@ bool fuse_find_groups(struct fuser *f)
     f->groups = ARENA_ARRAY(f->arena, count, struct fuse_group);
     f->before = ARENA_ARRAY(f->arena, count, struct fuse_reach);
     f->after = ARENA_ARRAY(f->arena, count, struct fuse_reach);
-    if (!f->groups || !f->before || !f->after)
+    f->at_position = ARENA_ARRAY(f->arena, count, int);
+    if (!f->groups || !f->before || !f->after || !f->at_position)
         return error_memory(f->err);
+    for (size_t i = 0; i < count; i++)
+        f->at_position[i] = -1;
     for (int i = f->first; i < f->graph->count; i++) {
         if (stop_obeyed_at((size_t)i, f->err))
             return false;

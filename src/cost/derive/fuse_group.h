@@ -64,6 +64,7 @@ struct fuser {
     struct fuse_group *groups;
     int group_count;
     struct fuse_reach *before, *after; /* found by the last search */
+    int *at_position;                  /* the group at each position, -1: none */
     int before_count, after_count;
     unsigned search;
     struct error *err;
