@@ -153,14 +153,10 @@ static void what_is_no_file_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_have_names_in_both_languages),
-        cmocka_unit_test(types_know_their_bits),
-        cmocka_unit_test(sizes_are_those_of_memory),
-        cmocka_unit_test(shapes_are_written_and_cut),
-        cmocka_unit_test(shapes_are_compared_without_layout),
-        cmocka_unit_test(opcodes_are_found_by_name),
-        cmocka_unit_test(syntax_is_told_by_the_beginning),
-        cmocka_unit_test(a_file_is_loaded),
+        cmocka_unit_test(types_have_names_in_both_languages), cmocka_unit_test(types_know_their_bits),
+        cmocka_unit_test(sizes_are_those_of_memory),          cmocka_unit_test(shapes_are_written_and_cut),
+        cmocka_unit_test(shapes_are_compared_without_layout), cmocka_unit_test(opcodes_are_found_by_name),
+        cmocka_unit_test(syntax_is_told_by_the_beginning),    cmocka_unit_test(a_file_is_loaded),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,10 +26,10 @@ struct custom_call {
     enum custom_call_rule rule;
     double flops, transcendentals; /* per element */
     double narrow;                 /* further flops per element of less than 32 bits: to fp32 and back */
-    double arrays, truths;         /* numbers and truth values that XLA's pieces of it move, per element; 0: as a whole */
-    double constants;              /* numbers per element that are written before, once */
-    double terms[3];               /* of p^2 q, p q^2, q^3 */
-    double steps;                  /* launches that wait for one another, per column */
+    double arrays, truths; /* numbers and truth values that its pieces move, per element; 0: as a whole */
+    double constants;      /* numbers per element that are written before, once */
+    double terms[3];       /* of p^2 q, p q^2, q^3 */
+    double steps;          /* launches that wait for one another, per column */
 };
 
 struct custom_calls {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN  500e-6   /* seconds without sleep, while a stream works */
-#define SLEEP 20000    /* nanoseconds */
+#define SPIN  500e-6    /* seconds without sleep, while a stream works */
+#define SLEEP 20000     /* nanoseconds */
 #define WATCH 100000000 /* nanoseconds between two looks at a call */
 
 struct over_nccl {
