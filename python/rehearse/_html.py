@@ -54,10 +54,20 @@ def planner_first(page):
     return page if first < 0 else page[:top] + page[first:last] + page[top:first] + page[last:]
 
 
+def first_rows(body):
+    """A table's body of its first rows, and a row that says how many more there are."""
+    rows = body[0].split("<tr")
+    if len(rows) - 1 <= ROWS or "<table" in body[0]:
+        return body[0]
+    return "<tr".join(rows[: ROWS + 1]) + f"<tr><td>… {len(rows) - 1 - ROWS:,} more rows</td></tr></tbody>"
+
+
 def static_part(page):
     """What a page says without scripts, for another document: without places that links lead to."""
     found = re.search(r"<main[^>]*>(.*)</main>", page, re.S)
     part = found[1] if found else ""
+    if len(part) > STATIC_LIMIT:
+        part = re.sub(r"<tbody>.*?</tbody>", first_rows, part, flags=re.S)
     if len(part) > STATIC_LIMIT:  # what comes before its tables
         part = part[: part.find("<table")]
         part = part if part.count("<div") == part.count("</div") else part[: part.rfind("<div")]
