@@ -210,10 +210,13 @@ static void a_job_that_does_not_fit_does_with_the_named_change(void **state)
     int devices = 0, values = 0, shares = 0;
     (void)state;
     for (int i = 0; i < (SEARCH_STEP > 1 ? 16 : 60); i++) {
-        bool narrow = i % 4 == 0; /* as one device that holds everything: a degree helps */
-        struct job_question question =
-            ask(models[pick(3)], narrow ? "megatron-2021" : software_at(pick(software_count(true)))->name,
-                narrow ? 64 : 1 << pick(7), 256);
+        bool narrow = i % 4 == 0;  /* as one device that holds everything: a degree helps */
+        bool offload = i % 4 == 2; /* software that can move states away */
+        struct job_question question = ask(models[pick(3)],
+                                           narrow    ? "megatron-2021"
+                                           : offload ? "megatron-core"
+                                                     : software_at(pick(software_count(true)))->name,
+                                           narrow ? 64 : 1 << pick(7), 256);
         struct job_search search;
         char first[sizeof err.text];
         long long value;
