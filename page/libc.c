@@ -29,10 +29,6 @@ bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length)
                             "the planner in a page reads no YAML: give it JSON");
 }
 
-/* Plans are priced by the formula alone: the table of measured kernels would be a third of what a page loads. */
-extern const char data_kernels[];
-const char data_kernels[] = "";
-
 typedef int comparison(const void *a, const void *b, void *context);
 
 static void merge_sort(char *items, char *room, size_t count, size_t size, comparison *compare, void *context)
