@@ -135,7 +135,7 @@ static bool draw(const char *path, const struct chart *chart, const struct figur
 
 /* ---- stages ---- */
 
-static void write_title(const struct plan *plan, char *line, size_t size)
+static bool write_title(const struct plan *plan, char *line, size_t size)
 {
     char proof[64] = "", model[96] = "";
     struct text time = {0};
@@ -146,8 +146,10 @@ static void write_title(const struct plan *plan, char *line, size_t size)
     if (plan->model)
         snprintf(model, sizeof model, "%.80s, ", plan->model);
     plan_add_time(plan, 4, &time);
-    snprintf(line, size, "%siteration %s%s", model, time.data ? time.data : "", proof);
+    bool ok = !time.failed;
+    snprintf(line, size, "%siteration %s%s", model, ok ? time.data : "", proof);
     text_release(&time);
+    return ok;
 }
 
 /* Device types of one name share a colour: the first one's. */
@@ -259,9 +261,10 @@ bool figure_plan(const char *path, const struct plan *plan, const struct figure_
         return error_set(err, ERROR_INPUT, "%s: the plan has no %s: nothing to draw",
                          plan->path ? plan->path : "the plan",
                          iteration ? "breakdown of its iteration" : "stage times");
-    write_title(plan, chart.title, sizeof chart.title);
-    bool ok = (iteration ? chart_splits : chart_stages)(plan, &chart) ? draw(path, &chart, options, err)
-                                                                      : error_memory(err);
+    bool ok = write_title(plan, chart.title, sizeof chart.title) &&
+                      (iteration ? chart_splits : chart_stages)(plan, &chart)
+                  ? draw(path, &chart, options, err)
+                  : error_memory(err);
     arena_release(&chart.arena);
     return ok;
 }
