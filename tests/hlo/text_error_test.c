@@ -79,6 +79,9 @@ static void words_must_be_known(void **state)
     (void)state;
     refuses_entry(" a = f32[] parameter(0)\n b = f32[] sinus(a)",
                   "3:12: expected an operation, found 'sinus'");
+    refuses_entry(
+        " a = f32[4,4] parameter(0)\n ROOT b = f32[4,4] dot(a, a), algorithm=tensor_cores",
+        "3:41: expected the name of an algorithm, such as dot_bf16_bf16_f32_x3, found 'tensor_cores'");
     refuses_entry(" a = g32[] parameter(0)",
                   "2:6: expected an element type (f32, bf16, s32, pred, …), found 'g32'");
     refuses_entry(" a = s8[] parameter(0)\n b = compare(a, a), direction=XX",

@@ -54,8 +54,7 @@ static void mark_product(const struct argument_search *search, const struct orig
                          const struct hlo_instruction *product)
 {
     struct origin left = origin[product->operands[0]->index], right = origin[product->operands[1]->index];
-    bool first = left.argument >= 0 && right.argument < 0;
-    struct origin found = first || right.argument < 0 ? left : right;
+    struct origin found = right.argument < 0 ? left : right;
     bool both = left.argument >= 0 && right.argument >= 0;
     if (product->opcode == HLO_CONVOLUTION || product->attributes->lhs_batch.count == 0) {
         mark(search, product->opcode == HLO_CONVOLUTION ? right.argument : found.argument);

@@ -268,7 +268,6 @@ static bool dot_product(const struct hlo_instruction *dot, struct op_product *pr
         product->size.batch *= groups;
     }
     product->type = product_type(lhs, rhs);
-    set_algorithm(dot->attributes, product);
     if (hlo_type_is_complex(lhs->type))
         product->size.k *= 4; /* real and imaginary parts */
     return true;
@@ -296,11 +295,10 @@ static bool convolution_product(const struct hlo_instruction *convolution, struc
     product->size.n = features / groups > 0 ? features / groups : 1;
     product->size.batch = groups;
     product->type = product_type(convolution->operands[0]->shape, kernel);
-    set_algorithm(attributes, product);
     return true;
 }
 
-bool op_product(const struct hlo_instruction *instruction, struct op_product *product)
+bool op_product_sizes(const struct hlo_instruction *instruction, struct op_product *product)
 {
     const struct hlo_ints *sizes = &instruction->attributes->sizes;
     *product = (struct op_product){0};
@@ -315,4 +313,12 @@ bool op_product(const struct hlo_instruction *instruction, struct op_product *pr
         return false;
     return instruction->opcode == HLO_CONVOLUTION ? convolution_product(instruction, product)
                                                   : dot_product(instruction, product);
+}
+
+bool op_product(const struct hlo_instruction *instruction, struct op_product *product)
+{
+    if (!op_product_sizes(instruction, product))
+        return false;
+    set_algorithm(instruction->attributes, product);
+    return true;
 }

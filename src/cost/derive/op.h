@@ -41,6 +41,9 @@ struct op_product {
 /* Describes a dot or convolution as matrix products; false if it multiplies nothing (an empty dimension). */
 bool op_product(const struct hlo_instruction *instruction, struct op_product *product);
 
+/* The same without the algorithm and the precision that the operation asks for. */
+bool op_product_sizes(const struct hlo_instruction *instruction, struct op_product *product);
+
 /* Returns the operation that a reduction applies to two elements. */
 enum hlo_opcode op_reducer(const struct hlo_instruction *reduce);
 

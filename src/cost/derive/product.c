@@ -100,10 +100,12 @@ static void derive_dot(struct deriver *d, value dot, value gradient)
 }
 
 static value product(struct op_graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
-                     int64_t m, int64_t n, int64_t k, double unread)
+                     int64_t m, int64_t n, int64_t k, double unread, const struct hlo_attributes *of)
 {
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     attributes->target = OP_TARGET_PRODUCT;
+    attributes->algorithm = of->algorithm;
+    attributes->products = of->products;
     attributes->sizes = op_graph_ints(graph, 5, (int64_t[]){batch, m, n, k, (int64_t)unread});
     return op_graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
 }
@@ -114,7 +116,7 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
 {
     value lhs = of->operands[0], rhs = of->operands[1];
     struct op_product p;
-    if (!op_product(of, &p))
+    if (!op_product_sizes(of, &p))
         return;
     gradient = op_graph_convert(d->graph, gradient, lhs->shape->type);
     int64_t m = p.size.m, n = p.size.k;
@@ -128,11 +130,11 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     if (d->needs[lhs->index])
         derive_give(d, lhs,
                     product(d->graph, lhs->shape, gradient, rhs, p.size.batch, m, n, k < 1.0 ? 1 : (int64_t)k,
-                            p.unread));
+                            p.unread, of->attributes));
     if (d->needs[rhs->index])
-        derive_give(
-            d, rhs,
-            product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m, 0));
+        derive_give(d, rhs,
+                    product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m,
+                            0, of->attributes));
 }
 
 void derive_product(struct deriver *d, value of, value gradient)

@@ -271,7 +271,6 @@ bool mlir_build_inferred(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, op->info->opcode);
 }
 
-/* Elementwise operations, whose shape rules they have in common. */
 /* Functions of chlo keep their names: XLA has operations for them, and still takes them apart. */
 static bool name_special(struct mlir_reader *reader, struct mlir_op *op)
 {
@@ -282,6 +281,7 @@ static bool name_special(struct mlir_reader *reader, struct mlir_op *op)
     return set->target || error_memory(reader->err);
 }
 
+/* Elementwise operations, whose shape rules they have in common. */
 bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
 {
     enum hlo_opcode opcode = op->info->opcode;
@@ -335,17 +335,18 @@ static double splat_number(struct mlir_reader *reader, const char *value, enum h
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return text[0] == 't';
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && !hlo_type_is_whole(type)) {
-        uint32_t bits = (uint32_t)strtoull(text, &end, 16);
+        uint64_t all = strtoull(text, &end, 16);
+        uint32_t bits = (uint32_t)all;
         float number;
         memcpy(&number, &bits, sizeof number);
-        return type == HLO_TYPE_F32 && number == number ? (double)number : (double)bits + 0.5;
+        return type == HLO_TYPE_F32 && number == number ? (double)number : ((double)all + 0.5) * 0x1p200;
     }
     double number = text_number(text, &end), other = 0;
     if (end > text && *end == ',' && hlo_type_is_complex(type))
         other = text_number(end + 1, &end);
     if (end == text || *end)
         return (double)NAN;
-    return other != 0 ? 1e30 + number * 1e20 + other : number;
+    return other != 0 ? 1e30 * (number + 2.718281828459045 * other) : number;
 }
 
 /* Builds a constant. Only the value of a scalar integer is kept, and the number of a splat. */

@@ -98,7 +98,7 @@ bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
     if (!mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
-        !read_parts(reader, op, &parts) || !mlir_verify_dot(reader, op))
+        !read_parts(reader, op, &parts))
         return false;
     int rank = mlir_operand_type(reader, op, 0)->rank;
     if (parts.sizes.count != rank)
@@ -303,7 +303,7 @@ bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
     if (!read_dimension_numbers(reader, op, rank, set) ||
         !mlir_find_integer(reader, op, "feature_group_count", false, &set->feature_groups) ||
         !mlir_find_integer(reader, op, "batch_group_count", false, &set->batch_groups) ||
-        !read_parts(reader, op, &parts))
+        !read_parts(reader, op, &parts) || !mlir_verify_dot(reader, op))
         return false;
     for (int i = 0; i < rank - 2; i++)
         sizes[i] = hlo_labelled_size(kernel, set->kernel_labels, i);

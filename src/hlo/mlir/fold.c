@@ -1,6 +1,8 @@
 /* Small whole numbers: sizes are computed from sizes, by the few operations that front ends write for it. */
 #include "hlo/mlir/mlir.h"
 
+#include <math.h>
+
 bool mlir_known(struct mlir_reader *reader, const struct hlo_instruction *instruction, struct hlo_ints *value)
 {
     const struct hlo_shape *shape = instruction->shape;
@@ -203,6 +205,7 @@ static bool become_constant(struct mlir_reader *reader, struct hlo_instruction *
     in->attributes = &none;
     in->has_value = in->shape->rank == 0;
     in->value = in->has_value ? value.at[0] : -1 - (int64_t)reader->known.count;
+    in->number = in->has_value ? (double)in->value : (double)NAN;
     if (in->has_value)
         return true;
     struct hlo_ints *kept = mlir_push(reader, &reader->known, sizeof *kept);

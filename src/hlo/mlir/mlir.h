@@ -503,7 +503,7 @@ void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constan
 /* Checks that the operand, if it is known, gives the result's dimensions. */
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
 
-/* verify.c */
+/* build_dot.c */
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
 /* Reads the precision and the algorithm of a product into op->set. */

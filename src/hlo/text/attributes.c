@@ -209,7 +209,7 @@ static bool read_precision(struct hlo_reader *reader, struct hlo_attributes *att
     return true;
 }
 
-/* dot_bf16_bf16_f32_x3: the types of operands and sum, and the number of products. */
+/* dot_bf16_bf16_f32_x3: the types of operands and sum, and the number of products; rng_default: of random bits. */
 static bool read_algorithm(struct hlo_reader *reader, struct hlo_attributes *attributes)
 {
     static const struct {
@@ -223,9 +223,13 @@ static bool read_algorithm(struct hlo_reader *reader, struct hlo_attributes *att
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (word.length > strlen(all[i].begin) && memcmp(word.at, all[i].begin, strlen(all[i].begin)) == 0)
             attributes->algorithm = all[i].algorithm;
-    if (word.length > 3 && memcmp(word.at + word.length - 3, "_x", 2) == 0)
+    if (word.length > 3 && memcmp(word.at + word.length - 3, "_x", 2) == 0 &&
+        word.at[word.length - 1] > '0' && word.at[word.length - 1] <= '9')
         attributes->products = word.at[word.length - 1] - '0';
-    return word.length > 0 || hlo_expected(reader, "the name of an algorithm");
+    bool known = word.length > 4 && (memcmp(word.at, "dot_", 4) == 0 || memcmp(word.at, "rng_", 4) == 0);
+    return known || hlo_fail(reader, word.length ? word.at : reader->at,
+                             "expected the name of an algorithm, such as dot_bf16_bf16_f32_x3, found '%.*s'",
+                             (int)(word.length < 40 ? word.length : 40), word.length ? word.at : "");
 }
 
 enum attribute_kind {

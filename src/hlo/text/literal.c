@@ -233,11 +233,11 @@ static bool skip_large(struct hlo_reader *reader)
 static double number_at(const char *text, const char *end)
 {
     char digits[32] = {0}, *rest;
-    size_t length = strspn(text, " "), count = 0;
-    for (text += length;
+    size_t count = 0;
+    for (text += strspn(text, " ");
          text < end && count < sizeof digits - 1 && strchr("0123456789.+-eE", *text) && *text;)
         digits[count++] = *text++;
-    double number = strtod(digits, &rest);
+    double number = text_number(digits, &rest);
     return count > 0 && *rest == '\0' ? number : (double)NAN;
 }
 

@@ -78,6 +78,11 @@ struct hlo_instruction *xla_insert(struct translator *t, const struct hlo_instru
 void xla_become(struct translator *t, struct hlo_instruction *in, enum hlo_opcode opcode,
                 struct hlo_instruction *operand, const struct hlo_attributes *attributes)
 {
+    if (in->operand_count == 0 &&
+        !(in->operands = ARENA_ARRAY(&t->module->arena, 1, struct hlo_instruction *))) {
+        t->failed = true;
+        return;
+    }
     in->opcode = opcode;
     in->operands[0] = operand;
     in->operand_count = 1;

@@ -128,12 +128,9 @@ static void of_iota(struct translator *t, struct hlo_instruction *in)
         return;
     struct hlo_instruction *line =
         xla_insert(t, in, HLO_IOTA, xla_array(t, in->shape->type, &in->shape->dims[along], 1), NULL, 0);
-    struct hlo_instruction **operands = ARENA_ARRAY(&t->module->arena, 1, struct hlo_instruction *);
-    t->failed |= !operands;
-    if (!line || !operands)
+    if (!line)
         return;
     line->attributes = xla_attributes(t, &(struct hlo_attributes){.dimensions = xla_ints(t, &zero, 1)});
-    in->operands = operands;
     xla_become(t, in, HLO_BROADCAST, line,
                xla_attributes(t, &(struct hlo_attributes){.dimensions = xla_ints(t, &along, 1)}));
 }

@@ -58,7 +58,6 @@ static void drop_dead(struct translator *t)
                 if (in->callees[c]->parameters[p]->outside)
                     needed[in->callees[c]->parameters[p]->outside->index] = true;
     }
-    kept = 0;
     for (int i = 0; i < t->count; i++)
         if (needed[i]) {
             t->list[kept] = t->list[i];
@@ -99,7 +98,7 @@ bool hlo_as_xla(struct hlo_module *module, struct error *err)
 {
     if (!module->is_stablehlo)
         return true;
-    struct translator t = {.module = module, .err = err, .changed = true};
+    struct translator t = {.module = module, .changed = true};
     bool stopped = false;
     for (int i = 0; i < module->count; i++)
         for (int j = 0; j < module->computations[i]->count; j++)

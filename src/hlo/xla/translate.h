@@ -9,7 +9,6 @@
 
 struct translator {
     struct hlo_module *module;
-    struct error *err;
     struct arena scratch;
     struct hlo_computation *computation; /* that is translated */
     struct hlo_instruction **list;       /* its new instructions */

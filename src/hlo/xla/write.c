@@ -88,7 +88,6 @@ static void pack_while(struct translator *t, struct hlo_instruction *in)
         if (t->failed)
             return;
         operand[0] = body->root;
-        *root = *body->root;
         *root = (struct hlo_instruction){.opcode = HLO_TUPLE,
                                          .index = body->count,
                                          .name = "tuple",
@@ -152,16 +151,13 @@ static void split_broadcast(struct translator *t, struct hlo_instruction *in)
 /* A constant that is one number all over is written once. */
 static void spread_constant(struct translator *t, struct hlo_instruction *in)
 {
-    struct hlo_instruction **operands = ARENA_ARRAY(&t->module->arena, 1, struct hlo_instruction *);
     struct hlo_instruction *one =
         xla_insert(t, in, HLO_CONSTANT, xla_array(t, in->shape->type, NULL, 0), NULL, 0);
-    t->failed |= !operands;
     if (t->failed)
         return;
     one->splat = true;
     one->number = in->number;
-    in->operands = operands;
-    xla_unique(t, in);
+    xla_unique(t, in); /* special functions share it */
     xla_become(t, in, HLO_BROADCAST, one, &xla_no_attributes);
 }
 
