@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FALL  0.3  /* of a covariance's logarithm, per doubling of a size */
 #define NOISE 0.02 /* of a measurement, as a share of the variance between shapes ... */
@@ -148,7 +147,7 @@ static struct gemm_time scaled(struct gemm_time time, double seconds, double pea
 }
 
 struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type,
-                                struct product_size size, const char *software, struct gemm_near *near)
+                                struct product_size size, struct gemm_near *near)
 {
     struct gemm_time time = gemm_time(device, type, size);
     enum cost_type computed = cost_device_type(device, type);
@@ -159,12 +158,9 @@ struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type
     const double sizes[] = {(double)size.m, (double)size.n, (double)size.k};
     /* numbers of 16 bits are multiplied alike */
     enum cost_type of = computed == COST_FP16 ? COST_BF16 : computed;
-    double seconds =
-        size.batch == 1 ? measured_seconds("product", device, of, software, sizes, &near->table) : 0;
-    if (near->table) {
-        near->is_relative = !device->name || strcmp(device->name, near->table->device) != 0;
+    double seconds = size.batch == 1 ? measured_seconds("product", device, of, NULL, sizes, &near->table) : 0;
+    if (near->table)
         return scaled(time, seconds, peak, near);
-    }
     const struct products *products = products_of(device, computed);
     if (!products)
         return time;

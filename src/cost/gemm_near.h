@@ -19,16 +19,15 @@
 struct gemm_near {
     double log_ratio;             /* of seconds over those of the formula; 0: nothing is near */
     const struct measured *table; /* the grid; NULL: neighbours, if any */
-    bool is_relative;             /* the grid is of another device */
     int count;                    /* of neighbours */
     const struct product *products[GEMM_NEAREST]; /* the one that counts most first */
     double weights[GEMM_NEAREST]; /* of their ratios; what is missing to 1 counts for the formula */
 };
 
-/* Returns gemm_time corrected by what was measured near the shape; not faster than the device's peak. Of several softwares
- * on a grid `software` names one (NULL: see measured_seconds). `near`, unless NULL, receives what corrects it. */
+/* Returns gemm_time corrected by what was measured near the shape; not faster than the device's peak. `near`, unless
+ * NULL, receives what corrects it. */
 struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type,
-                                struct product_size size, const char *software, struct gemm_near *near);
+                                struct product_size size, struct gemm_near *near);
 
 /* What is left out when the table is asked about its own rows. */
 enum gemm_left_out { GEMM_LEAVE_ROWS, GEMM_LEAVE_SIZES };

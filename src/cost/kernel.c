@@ -54,11 +54,6 @@ static bool is_flash3(const struct kernel *kernel, const struct cost_device *dev
  * Blackwell Ultra", 2025). Runs agree; attention alone, as aiconfigurator measured it, is hardly faster than B200's. */
 #define FLASH3_ULTRA 1.5
 
-static bool is_ultra(const struct cost_device *device)
-{
-    return device->capability && strcmp(device->capability, "sm_103") == 0;
-}
-
 /* Training: its share of the speed that a kernel reaches alone. Nothing else in this file is a number of training.
  * Rates of attention are those of its kernels in either, but for B300. */
 static double training_share(const struct kernel *kernel, const struct cost_device *device,
@@ -69,7 +64,7 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
     double rate = kernel->rate > 0.0 ? kernel->rate : 1.0;
     switch (kernel->kind) {
     case KERNEL_ATTENTION:
-        return rate * (is_flash3(kernel, device) && is_ultra(device) ? FLASH3_ULTRA : 1.0);
+        return rate * (is_flash3(kernel, device) && measured_is_ultra(device) ? FLASH3_ULTRA : 1.0);
     case KERNEL_STREAM:
         return kernel->rate > 0.0 ? rate : training->stream;
     case KERNEL_QUANTIZE:
@@ -81,12 +76,18 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
     }
 }
 
+static double spread_on(const struct measured *table, const struct cost_device *device)
+{
+    bool is_own = device->name && strcmp(device->name, table->device) == 0;
+    return table->spread * (is_own ? 1.0 : SPREAD_RELATIVE);
+}
+
 static double spread_of_gemm(const struct gemm_near *near, const struct kernel *kernel,
                              const struct cost_device *device)
 {
     double narrow = is_narrow(kernel, device) ? 2.0 : 1.0;
     if (near->table)
-        return near->table->spread * narrow * (near->is_relative ? SPREAD_RELATIVE : 1.0);
+        return spread_on(near->table, device) * narrow;
     return near->count > 0 ? SPREAD_NEAR * narrow : SPREAD_FORMULA;
 }
 
@@ -94,7 +95,7 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
                                       const struct calibration *calibration, double *spread)
 {
     struct gemm_near near = {0};
-    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, NULL, &near)
+    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, &near)
                                          : gemm_time(device, kernel->type, kernel->size);
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
@@ -145,7 +146,7 @@ static double measured_attention(const struct kernel *kernel, const struct cost_
     snprintf(name, sizeof name, "attention-%d", (int)fmin((double)kernel->size.k, 1e6));
     double seconds = measured_seconds(name, device, COST_BF16, NULL, sizes, &table);
     if (table)
-        *spread = table->spread * (strcmp(table->device, device->name) == 0 ? 1.0 : SPREAD_RELATIVE);
+        *spread = spread_on(table, device);
     return seconds;
 }
 

@@ -34,7 +34,7 @@ const struct cost_link *tables_link(const struct tables *tables, const char *nam
 const struct software *tables_software(const struct tables *tables, const char *name);
 const struct architecture *architecture_find(const char *name); /* built in */
 
-/* Returns the calibration of the device's generation, or of the nearest fitted one. */
+/* Returns the calibration of the device's generation, else the default values. */
 const struct calibration *tables_calibration(const struct tables *tables, const struct cost_device *device);
 
 /* Returns whether a calibration has the built-in parameters of the device, whose errors the published runs show. */

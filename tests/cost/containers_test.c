@@ -23,7 +23,6 @@
 #define APPLY(name, operation)                                                                               \
     "({\n^bb0(%p: " N ", %q: " N "):\n %" name " = stablehlo." operation " %p, %q : " N                      \
     "\n stablehlo.return %" name " : " N "\n})"
-#define AND_ADD "\n %y = stablehlo.multiply %v, %w : " T "\n"
 #define GROUP                                                                                                \
     "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : "  \
     "tensor<1x2xi64>"
@@ -35,7 +34,8 @@ enum reason {
     OF_HLO,    /* only HLO text has it: the tests of fusion and of the backward pass do */
 };
 
-/* What makes %y of %m and %w, all of them 64 x 64; NULL: elementwise, by its name. */
+/* What makes %y of %m and %w, all of them 64 x 64. One without a row is
+ * elementwise, and is written by its name. */
 struct operation {
     enum hlo_opcode opcode;
     const char *text;
@@ -94,7 +94,6 @@ static const struct operation written[] = {
     {HLO_ERF, "%y = chlo.erf %m : " T " -> " T "\n"},
     {HLO_FFT, "%s = stablehlo.complex %m, %m : " C "\n%t = stablehlo.fft %s, type = FFT, length = [64] : (" C
               ") -> " C "\n%y = stablehlo.real %t : (" C ") -> " T "\n"},
-    {HLO_FUSION, NULL},
     {HLO_GATHER,
      "%i = stablehlo.constant dense<1> : tensor<64x1xi32>\n"
      "%y = \"stablehlo.gather\"(%m, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
@@ -364,7 +363,6 @@ static void check(const struct made *made, const struct made *plain, const struc
     const char *name = hlo_opcode_name(opcode);
     const struct fused *forward = &made->layer.forward, *backward = &made->layer.backward;
     bool is_gap = backward->unknown_count > 0;
-    /* besides %m, which is a multiplication, two more */
     if (!is_gap && moved(backward) < 64 * 64 * 4)
         fail_msg("%s in %s: no backward pass", name, container->name);
     double products = container->turns * fused_product_flops(&plain->layer.forward);

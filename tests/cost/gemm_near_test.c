@@ -27,7 +27,7 @@ static double log_ratio_at(const struct cost_device *device, enum cost_type type
                            int64_t k)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, (struct product_size){1, m, n, k}, NULL, &near);
+    gemm_time_near(device, type, (struct product_size){1, m, n, k}, &near);
     return near.log_ratio;
 }
 
@@ -112,7 +112,7 @@ static void the_nearest_shape_is_among_those_found(void **state)
         float at[PRODUCT_AXES];
         product_place(at, device->units, (struct product_size){1, size[0], size[1], size[2]});
         struct gemm_near near;
-        gemm_time_near(device, COST_FP32, (struct product_size){1, size[0], size[1], size[2]}, NULL, &near);
+        gemm_time_near(device, COST_FP32, (struct product_size){1, size[0], size[1], size[2]}, &near);
         bool found = false;
         const struct product *nearest = nearest_of(products, at);
         for (int n = 0; n < near.count; n++)
@@ -131,7 +131,7 @@ static void a_measured_shape_has_its_measured_time(void **state)
     for (int i = 0; i < products->count; i += 7) {
         const struct product *p = &products->rows[i];
         struct gemm_near found;
-        gemm_time_near(device, COST_TF32, p->size, NULL, &found);
+        gemm_time_near(device, COST_TF32, p->size, &found);
         near += fabs(found.log_ratio - (double)p->log_ratio) <= 0.03;
         rows++;
     }
@@ -146,7 +146,7 @@ static void far_from_all_shapes_the_formula_counts(void **state)
     assert_true(fabs(log_ratio_at(device, COST_FP32, far, far, far)) < 0.005);
     assert_true(fabs(log_ratio_at(device, COST_FP32, 1, 1, far)) < 0.01);
     struct gemm_time time =
-        gemm_time_near(device, COST_BF16, (struct product_size){far, far, far, far}, NULL, NULL);
+        gemm_time_near(device, COST_BF16, (struct product_size){far, far, far, far}, NULL);
     assert_true(isfinite(time.seconds) && time.seconds > 0);
 }
 
@@ -156,7 +156,7 @@ static void without_measured_shapes_times_are_the_formula_s(void **state)
     struct gemm_near near;
     (void)state;
     double seconds =
-        gemm_time_near(device, COST_BF16, (struct product_size){1, 512, 4096, 4096}, NULL, &near).seconds;
+        gemm_time_near(device, COST_BF16, (struct product_size){1, 512, 4096, 4096}, &near).seconds;
     assert_true(seconds == gemm_time(device, COST_BF16, (struct product_size){1, 512, 4096, 4096}).seconds);
     assert_int_equal(near.count, 0);
     assert_true(near.log_ratio == 0);
@@ -170,7 +170,7 @@ static void no_correction_exceeds_the_peak(void **state)
         const struct cost_device *device = find(products->device);
         for (int row = 0; row < products->count; row += 501) {
             const struct product *p = &products->rows[row];
-            double seconds = gemm_time_near(device, products->type, p->size, NULL, NULL).seconds;
+            double seconds = gemm_time_near(device, products->type, p->size, NULL).seconds;
             double flops =
                 2.0 * (double)p->size.batch * (double)p->size.m * (double)p->size.n * (double)p->size.k;
             assert_true(flops / seconds <= device->peak[products->type] * (1 + 1e-9));

@@ -37,7 +37,6 @@ static void at_most_half_of_the_cells_are_learned(void **state)
     for (; (table = measured_known(tables)); tables++) {
         int learned = 0;
         find(table->device);
-        assert_non_null(table->source);
         assert_true(strcmp(table->device, "h200") != 0 && strcmp(table->device, "b300") != 0 &&
                     strcmp(table->device, "gb300") != 0);
         assert_null(strstr(table->title, "SGLang"));
@@ -146,6 +145,7 @@ static void nothing_is_faster_than_the_peak(void **state)
     static const char *const devices[] = {"a100-80gb", "h100-sxm", "h200", "b200", "b300", "gb300", "l40s"};
     static const enum cost_type types[] = {COST_BF16, COST_FP8, COST_FP4};
     uint64_t random = 11;
+    int found = 0;
     (void)state;
     for (int i = 0; i < 20000; i++) {
         const struct cost_device *device = find(devices[random_next(&random) % 7]);
@@ -155,9 +155,11 @@ static void nothing_is_faster_than_the_peak(void **state)
         for (int s = 0; s < 3; s++)
             sizes[s] = floor(exp2(17 * random_uniform(&random)));
         double seconds = measured_seconds("product", device, type, NULL, sizes, &table);
+        found += table != NULL;
         assert_true(!table ||
                     2 * sizes[0] * sizes[1] * sizes[2] / seconds <= device->peak[type] * (1 + 1e-9));
     }
+    assert_true(found > 10000);
 }
 
 static void what_is_left_out_comes_from_the_others(void **state)

@@ -18,6 +18,16 @@ static bool is_asked(const struct calibrate_report *report, enum calibrate_left_
     return report->left_out == CALIBRATE_LEAVE_ALL || report->left_out == part;
 }
 
+static const enum calibrate_left_out parts[] = {CALIBRATE_LEAVE_ROWS, CALIBRATE_LEAVE_SIZES,
+                                                CALIBRATE_LEAVE_GPU};
+static const char *const part_words[] = {
+    [CALIBRATE_LEAVE_ROWS] = "rows left out",
+    [CALIBRATE_LEAVE_SIZES] = "sizes left out",
+    [CALIBRATE_LEAVE_GPU] = "gpu left out",
+};
+
+typedef bool score_part(struct calibrate_report *report, enum calibrate_left_out part, struct error *err);
+
 /* ---- products ---- */
 
 static bool add_products(struct calibrate_report *report, const struct products *products,
@@ -37,24 +47,17 @@ static bool add_products(struct calibrate_report *report, const struct products 
               : arena_format(&report->arena, "%s %s", products->device, cost_type_name(products->type));
     if (!name)
         return error_memory(err);
-    calibrate_add_line(report,
-                       part == CALIBRATE_LEAVE_ROWS    ? "rows left out"
-                       : part == CALIBRATE_LEAVE_SIZES ? "sizes left out"
-                                                       : "gpu left out",
-                       name, &physics, &near);
+    calibrate_add_line(report, part_words[part], name, &physics, &near);
     return true;
 }
 
-static bool score_products(struct calibrate_report *report, struct error *err)
+static bool score_products(struct calibrate_report *report, enum calibrate_left_out part, struct error *err)
 {
-    static const enum calibrate_left_out parts[] = {CALIBRATE_LEAVE_ROWS, CALIBRATE_LEAVE_SIZES,
-                                                    CALIBRATE_LEAVE_GPU};
     const struct products *products;
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-        for (int i = 0; is_asked(report, parts[p]) && (products = products_known(i)); i++)
-            if ((!report->device || strcmp(report->device->name, products->device) == 0) &&
-                !add_products(report, products, parts[p], err))
-                return false;
+    for (int i = 0; (products = products_known(i)); i++)
+        if ((!report->device || strcmp(report->device->name, products->device) == 0) &&
+            !add_products(report, products, part, err))
+            return false;
     return true;
 }
 
@@ -63,20 +66,18 @@ static bool score_products(struct calibrate_report *report, struct error *err)
 /* Errors of predictions beside those of the formula alone. */
 struct errors {
     double *formula, *near;
-    int count, room;
+    int count;
 };
 
 static void add_error(struct errors *errors, double formula, double near, double measured)
 {
-    if (errors->count == errors->room)
-        return;
     errors->formula[errors->count] = formula / measured - 1;
     errors->near[errors->count++] = near / measured - 1;
 }
 
 static bool errors_make(struct errors *errors, int room)
 {
-    *errors = (struct errors){.formula = calloc(2 * (size_t)room + 1, sizeof(double)), .room = room};
+    *errors = (struct errors){.formula = calloc(2 * (size_t)room, sizeof(double))};
     errors->near = errors->formula ? errors->formula + room : NULL;
     return errors->formula != NULL;
 }
@@ -92,12 +93,13 @@ static double formula_seconds(const struct cost_device *device, const struct mea
     return gemm_time(device, table->type, size).seconds;
 }
 
-/* "bf16" of products, "attention bf16". */
-static const char *kind_of(struct calibrate_report *report, const struct measured *table)
+/* "h100-sxm bf16 vllm" of products, "h100-sxm attention-128 bf16 vllm"; NULL: memory is out. */
+static const char *name_of(struct calibrate_report *report, const char *device, const char *kernel,
+                           enum cost_type type, const char *software)
 {
-    const char *type = cost_type_name(table->type);
-    return strcmp(table->kernel, "product") == 0 ? type
-                                                 : arena_format(&report->arena, "%s %s", table->kernel, type);
+    bool is_product = strcmp(kernel, "product") == 0;
+    return arena_format(&report->arena, "%s %s%s%s %s", device, is_product ? "" : kernel,
+                        is_product ? "" : " ", cost_type_name(type), software);
 }
 
 static void score_cells(struct errors *errors, const struct measured *table, enum calibrate_left_out part)
@@ -130,20 +132,18 @@ static bool add_kernels(struct calibrate_report *report, const char *what, const
     return name != NULL;
 }
 
-static bool score_kernels(struct calibrate_report *report, enum calibrate_left_out part, const char *what,
-                          struct error *err)
+static bool score_kernels(struct calibrate_report *report, enum calibrate_left_out part, struct error *err)
 {
     const struct measured *table;
-    for (int i = 0; is_asked(report, part) && (table = measured_known(i)); i++) {
+    for (int i = 0; (table = measured_known(i)); i++) {
         struct errors errors;
         if (report->device && strcmp(report->device->name, table->device) != 0)
             continue;
         if (!errors_make(&errors, table->cell_count))
             return error_memory(err);
         score_cells(&errors, table, part);
-        if (!add_kernels(report, what,
-                         arena_format(&report->arena, "%s %s %s", table->device, kind_of(report, table),
-                                      table->software),
+        if (!add_kernels(report, part_words[part],
+                         name_of(report, table->device, table->kernel, table->type, table->software),
                          &errors))
             return error_memory(err);
     }
@@ -208,10 +208,9 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
         if (table)
             add_error(&errors, formula_seconds(device, table, sizes), near, measured * 1e-6);
     }
-    const struct measured of_kind = {.kernel = kernel, .type = type};
-    const char *name = arena_format(
-        &report->arena, *library && strcmp(software, library) != 0 ? "%s %s %s as %s" : "%s %s %s",
-        device->name, kind_of(report, &of_kind), software, library);
+    const char *name = name_of(report, device->name, kernel, type, software);
+    if (name && *library && strcmp(software, library) != 0)
+        name = arena_format(&report->arena, "%s as %s", name, library);
     return add_kernels(report, "predicted", name, &errors) ? last : error_memory(err);
 }
 
@@ -330,13 +329,19 @@ static bool score_collectives(struct calibrate_report *report, struct error *err
             score_links(report, COLLECTIVE_LEAVE_GROUPS, "groups left out", err));
 }
 
+static bool score_parts(struct calibrate_report *report, score_part *score, struct error *err)
+{
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        if (is_asked(report, parts[p]) && !score(report, parts[p], err))
+            return false;
+    return true;
+}
+
 bool calibrate_known(struct calibrate_report *report, struct error *err)
 {
     if (report->given->gemm)
         return score_file(report, err);
-    if (!score_kernels(report, CALIBRATE_LEAVE_ROWS, "rows left out", err) ||
-        !score_kernels(report, CALIBRATE_LEAVE_SIZES, "sizes left out", err) ||
-        !score_kernels(report, CALIBRATE_LEAVE_GPU, "gpu left out", err) || !score_products(report, err))
+    if (!score_parts(report, score_kernels, err) || !score_parts(report, score_products, err))
         return false;
     report->product_lines = report->line_count;
     if (!score_collectives(report, err) || stop_obeyed(err))

@@ -165,7 +165,7 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
                             enum cost_type type, const struct cost_device *device)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, kernel->size, NULL, &near);
+    gemm_time_near(device, type, kernel->size, &near);
     if (near.count == 0 && !near.table)
         return;
     row->of_formula = exp(near.log_ratio);

@@ -128,10 +128,8 @@ static bool read_head(struct measured *head, const char *work[2], const char *li
 {
     const char *text;
     char *rest;
-    if ((text = line_behind(line, "source")))
-        return (head->source = line_copy(&known.arena, text)) != NULL;
     if ((text = line_behind(line, "kernel"))) {
-        *head = (struct measured){.source = head->source, .kernel = word(&text)};
+        *head = (struct measured){.kernel = word(&text)};
         const char *type = word(&text);
         return head->kernel && type && cost_type_find(type, &head->type);
     }
@@ -393,7 +391,7 @@ static double roofline(double matrix, double memory)
     return sqrt(matrix * matrix + memory * memory) + FLOOR;
 }
 
-static bool has_ultra(const struct cost_device *device)
+bool measured_is_ultra(const struct cost_device *device)
 {
     return device->capability && strcmp(device->capability, "sm_103") == 0;
 }
@@ -408,7 +406,7 @@ static double faster(const struct cost_device *device, const struct cost_device 
     if (of->peak[COST_BF16] > 0)
         peak = fmin(peak, device->peak[COST_BF16] / of->peak[COST_BF16]);
     double clock = of->power > 0 && device->power > 0 ? cbrt(device->power / of->power) : 1;
-    bool gains = table->ultra > 0 && has_ultra(device) && !has_ultra(of);
+    bool gains = table->ultra > 0 && measured_is_ultra(device) && !measured_is_ultra(of);
     return (fabs(log(clock)) > fabs(log(peak)) ? clock : peak) * (gains ? table->ultra : 1);
 }
 
@@ -433,12 +431,26 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-static bool same_formula(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
+bool measured_same_units(const struct cost_device *a, const struct cost_device *b)
+{
+    return a->units == b->units && same_text(a->capability, b->capability);
+}
+
+bool measured_same_parameters(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
 {
     const struct gemm_parameters *x = &a->gemm[type], *y = &b->gemm[type];
 #define X(name, text, min, max) &&x->name == y->name
     return true GEMM_PARAMETERS(X);
 #undef X
+}
+
+bool measured_has(const char *kernel, const struct cost_device *device, enum cost_type type)
+{
+    bool has = false;
+    for (int i = 0; once_needed(&known.once, read_heads) && i < known.count && !has; i++)
+        has = known.sources[i].table.type == type && strcmp(known.sources[i].table.kernel, kernel) == 0 &&
+              measured_same_units(known.sources[i].device, device);
+    return has;
 }
 
 /* How far two devices are apart; HUGE_VAL: too far for ratios to hold. */
@@ -458,10 +470,11 @@ static double difference(const struct cost_device *a, const struct cost_device *
 static const struct cost_device *own_kind(const struct cost_device *device, enum cost_type type)
 {
     const struct cost_device *of = tables_device(NULL, device->name);
-    if (of && same_formula(of, device, type))
+    if (of && measured_same_parameters(of, device, type))
         return of;
     for (int i = 0; i < known.count; i++)
-        if (known.sources[i].table.type == type && same_formula(known.sources[i].device, device, type))
+        if (known.sources[i].table.type == type &&
+            measured_same_parameters(known.sources[i].device, device, type))
             return device;
     return NULL;
 }

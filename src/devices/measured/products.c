@@ -6,14 +6,12 @@
 #include "devices/measured/lines.h"
 #include "devices/tables.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* data/products.txt, by scripts/embed.c. */
 extern const char data_products[];
-extern const size_t data_products_size;
 
 #define STEP        0.008 /* of the logarithm near 0; farther away steps grow with it */
 #define SPREAD      15    /* steps after which they do */
@@ -209,20 +207,6 @@ const struct products *products_known(int index)
     return index < known.count ? loaded(&known.sources[index]) : NULL;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
-/* The formula gives both the same times, but for clocks and bandwidths, which it knows. */
-static bool same_formula(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
-{
-    const struct gemm_parameters *x = &a->gemm[type], *y = &b->gemm[type];
-#define X(name, text, min, max) &&x->name == y->name
-    return a->units == b->units && same_text(a->capability, b->capability) GEMM_PARAMETERS(X);
-#undef X
-}
-
 const struct products *products_of(const struct cost_device *device, enum cost_type type)
 {
     struct source *found = NULL;
@@ -230,9 +214,10 @@ const struct products *products_of(const struct cost_device *device, enum cost_t
         return NULL;
     for (int i = 0; i < known.count; i++) {
         struct source *source = &known.sources[i];
-        if (source->products.type != type || !same_formula(device, source->device, type))
+        if (source->products.type != type || !measured_same_units(device, source->device) ||
+            !measured_same_parameters(device, source->device, type))
             continue;
-        if (!found || same_text(device->name, source->device->name))
+        if (!found || (device->name && strcmp(device->name, source->device->name) == 0))
             found = source;
     }
     return found ? loaded(found) : NULL;
@@ -241,14 +226,7 @@ const struct products *products_of(const struct cost_device *device, enum cost_t
 const char *device_basis(const struct cost_device *device)
 {
     enum cost_type type = cost_device_type(device, COST_BF16);
-    const struct measured *table;
-    if (products_of(device, type))
+    if (products_of(device, type) || measured_has("product", device, type))
         return "measured";
-    for (int i = 0; (table = measured_known(i)); i++) {
-        const struct cost_device *other = tables_device(NULL, table->device);
-        if (strcmp(table->kernel, "product") == 0 && table->type == type && other &&
-            other->units == device->units && same_text(other->capability, device->capability))
-            return "measured";
-    }
     return device->fitted && !text_starts_with(device->fitted, "assumed") ? "fitted" : "data sheet";
 }
