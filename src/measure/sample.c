@@ -64,7 +64,7 @@ static double square(double value)
 }
 
 /* How much more the shares of blocks above the median vary than those of independent samples, where a block is `width`
- * rounds, or samples without rounds (0: there are too few); *student: how much more to take it for, as blocks are few. */
+ * rounds, or samples without rounds (0: too few); *student: how much more to take it for, as blocks are few. */
 static double follow_of(const double *times, const int *rounds, int count, double median, int width,
                         double *student)
 {

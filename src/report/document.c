@@ -213,9 +213,8 @@ static void add_cell(struct text *out, const struct report_column *column, const
     int count = take_parts(cell, parts, &total, &kind);
     if (count > 1) {
         text_add(out, "<td class=\"bars\">");
-        if (kind == HTML_BYTES) {
+        if (kind == HTML_BYTES)
             html_number(out, kind, total);
-        }
         html_bar(out, parts, count, fmax(total, largest_total(row->parent, column->key)));
         text_add(out, "</td>");
         return;

@@ -52,9 +52,9 @@ struct report_timeline_options {
     int64_t label_count;       /* of them */
     int depth;                 /* stages of a chunk: stage / depth is the chunk; 0: no chunks */
     bool apart;                /* devices of different groups are never one lane */
-    bool
-        recorded; /* so are recorded ones, and each stream is a lane of its own: "stream 7", where it is not named with a group */
-    int64_t most; /* tasks that are kept; 0: REPORT_MAX_TASKS */
+    /* Recorded by a profiler: as if `apart`, and each stream is a lane of its own, "stream 7", unless a group names it. */
+    bool recorded;
+    int64_t most;                  /* tasks that are kept; 0: REPORT_MAX_TASKS */
     const char *memory_title;      /* "memory of a device" */
     const char *memory_unit;       /* "B", or of counts "micro-batches" */
     const char *const *kind_names; /* of the legend, for kinds that do not have their own; NULL: none */
