@@ -3,6 +3,9 @@
 #ifndef REHEARSE_COMM_LOAD_H
 #define REHEARSE_COMM_LOAD_H
 
+#include "core/error.h"
+
+#include <limits.h>
 #include <stddef.h>
 
 struct module_place {
@@ -16,5 +19,11 @@ struct module_place {
  * from the library that another program has loaded. NULL: *why (at most
  * `size` bytes) says why. */
 void *module_load(const struct module_place *place, char *why, size_t size);
+
+/* Where the files of rehearse are: its program, and the library that another program has loaded. */
+
+/* Finds the program rehearse: this one, or for other callers of the library what REHEARSE_PROGRAM names, that of the
+ * library's installation, or the one in PATH. */
+bool program_find(char path[PATH_MAX], struct error *err);
 
 #endif

@@ -1,4 +1,3 @@
-#include "comm/program.h"
 #include "comm/load.h"
 #include "core/child.h"
 

@@ -1,7 +1,6 @@
 #include "schedule/check.h"
 
 #include "core/stop.h"
-#include "schedule/check_circles.h"
 #include "schedule/check_parts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "schedule/check_circles.h"
+#include "schedule/check_parts.h"
 
 #include "core/stop.h"
 #include "core/text.h"

@@ -48,4 +48,9 @@ bool check_fault(const struct checked *checked, size_t index, struct error *err,
 bool check_fail(const struct checked *checked, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A part of the checker of orders (check.h): actions that wait for each other. */
+
+/* Returns whether no actions wait for each other; all of them must be there. Else *err names the circle. */
+bool check_circles(const struct checked *checked, struct error *err);
+
 #endif

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+struct timeline_store;
 
 enum timeline_stream {
     STREAM_COMPUTE,
@@ -82,5 +85,22 @@ struct timeline_sink timeline_to_all(struct timeline_sinks *sinks);
 
 /* "forward", "input gradient", …; "compute", "collective", … */
 extern const char *const timeline_kind_names[TASK_KINDS], *const timeline_stream_names[STREAM_KINDS];
+
+/* The tasks of a timeline as a table: comma-separated values, a line for each task, in the order in which they come. */
+
+/* Writes the header line and returns a sink that writes the tasks; the stream must stay open as long. Failures to write
+ * are left to the stream, which is checked where it is closed. */
+struct timeline_sink timeline_csv(FILE *out);
+
+/* The tasks of a timeline as a trace (trace/store/store.h), so that what was played, what was simulated and what was
+ * recorded can be compared. A device is a process; what it computes is a call of class `other` without a file; messages
+ * and collectives are written to and read from a socket, training data and checkpoints from and to a file. */
+
+/* `origin`: nanoseconds since 1970 of the timeline's second 0. NULL on failure. */
+struct timeline_store *timeline_store_open(const char *path, int64_t origin, struct error *err);
+struct timeline_sink timeline_store_sink(struct timeline_store *store);
+
+/* Completes the file if `done`, else removes it. Returns false if it is not complete. NULL is allowed. */
+bool timeline_store_close(struct timeline_store *store, bool done, struct error *err);
 
 #endif

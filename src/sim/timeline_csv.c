@@ -1,4 +1,4 @@
-#include "sim/timeline_csv.h"
+#include "sim/timeline.h"
 
 #include "core/text.h"
 

@@ -1,4 +1,4 @@
-#include "sim/timeline_store.h"
+#include "sim/timeline.h"
 
 #include "trace/store/store.h"
 

@@ -3,7 +3,7 @@
 #include "plan/split/plan.h"
 #include "sim/play.h"
 #include "sim/tasks.h"
-#include "sim/timeline_store.h"
+#include "sim/timeline.h"
 #include "support/folder.h"
 #include "support/jobs.h"
 #include "trace/store/store.h"

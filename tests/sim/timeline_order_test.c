@@ -4,7 +4,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "schedule/trial.h"
-#include "sim/timeline_csv.h"
+#include "sim/timeline.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /* rh_feed: the real storage is loaded with emulated accelerators. */
 #include "api/data/feed.h"
-#include "api/data/feed_report.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
 #include "core/file.h"

@@ -6,6 +6,7 @@
 #include "api/data/feed_metrics.h"
 #include "api/data/workload.h"
 #include "core/progress.h"
+#include "core/text.h"
 #include "feed/demand.h"
 #include "feed/session.h"
 #include "feed/watch.h"
@@ -50,5 +51,10 @@ bool feed_grid_look(struct feed_job *job, bool *kept, struct error *err);
 /* Runs each point of asked->vary into a folder of its own. Returns the table, or NULL and an error. */
 rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call *call, struct comm *comm,
                      struct error *err);
+
+/* The report of `rehearse feed` for people. */
+
+void feed_report(const struct session *session, struct text *out);
+void feed_report_max(const struct session_max *max, struct text *out);
 
 #endif

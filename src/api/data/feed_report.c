@@ -1,4 +1,4 @@
-#include "api/data/feed_report.h"
+#include "api/data/feed.h"
 
 #include "core/unit.h"
 #include "dataset/format.h"

@@ -6,9 +6,8 @@
 #include "core/progress.h"
 #include "core/stop.h"
 #include "figure/gnuplot.h"
-#include "sim/timeline_csv.h"
+#include "sim/timeline.h"
 #include "sim/timeline_order.h"
-#include "sim/timeline_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The launcher: starts the ranks, makes a pair of sockets for each two of them once both have their seats, and waits
  * for their ends. */
-#include "comm/program.h"
+#include "comm/load.h"
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/stop.h"

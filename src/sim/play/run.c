@@ -1,14 +1,16 @@
 /* The run of a plan by layers, and what the engine's figures mean. */
 #include "core/stop.h"
 #include "core/vector.h"
-#include "sim/play/links.h"
 #include "sim/play/path.h"
+#include "sim/play/system.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LINKS_KEPT 16 /* of what links carry, in a result */
 
 /* Who uses a link. */
 struct link_user {
