@@ -48,6 +48,23 @@ static bool add_items(struct text *out, const struct doc_node *list, struct erro
     return ok;
 }
 
+/* Adds the value of a text's member: a letter, a dimension by its word, and of all others what they say. */
+static bool add_value(struct text *out, const struct doc_node *node, struct error *err)
+{
+    bool is_letter = strcmp(node->key, "letter") == 0;
+    if (is_letter &&
+        (node->type != DOC_STRING || strlen(node->text) != 1 || !isalnum((unsigned char)*node->text)))
+        return doc_error(doc, node, err, "expected a letter");
+    if (is_letter)
+        text_format(out, "'%c'", *node->text);
+    else if (node->type == DOC_STRING && strcmp(node->key, "dimension") == 0)
+        for (const char *at = (text_add(out, "DIMENSION_"), node->text); *at; at++)
+            text_format(out, "%c", isalnum((unsigned char)*at) ? toupper((unsigned char)*at) : '_');
+    else
+        return node->type == DOC_STRING ? add_text(out, node, err) : add_items(out, node, err);
+    return true;
+}
+
 /* Adds the macro of an item of `owner`; what is `named` has its key as name. */
 static bool add_macro(struct text *out, const char *owner, bool named, const struct doc_node *map,
                       struct error *err)
@@ -64,7 +81,7 @@ static bool add_macro(struct text *out, const char *owner, bool named, const str
     }
     for (const struct doc_node *text = map->first_child; ok && text; text = text->next, between = ",") {
         text_format(out, "%s .%s = ", between, text->key);
-        ok = text->type == DOC_STRING ? add_text(out, text, err) : add_items(out, text, err);
+        ok = add_value(out, text, err);
     }
     text_add(out, "\n");
     return ok;

@@ -85,7 +85,7 @@ static rh_handle *make_profile(const void *context, const struct api_call *call,
 const struct option_spec api_profile_show_options[] = {
     OPTION_OF(rh_profile_request, path, OPTION_FILE, "profile", .is_operand = true, .required = true),
     OPTION_OF(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .dimension = DIMENSION_SAMPLES, .initial = "0", .max = PROFILE_MAX_MICROBATCH),
+              .max = PROFILE_MAX_MICROBATCH),
     OPTION_END,
 };
 

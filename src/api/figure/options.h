@@ -7,12 +7,10 @@
 
 /* Fields: const char *output, *style; */
 #define OPTION_PICTURE(request)                                                                              \
-    OPTION_SHARED(request, output, OPTION_FILE, "output", .letter = 'o', .required = true,                   \
-                  .of_commands = true)
+    OPTION_SHARED(request, output, OPTION_FILE, "output", .required = true, .of_commands = true)
 #define OPTION_STYLE(request) OPTION_STYLE_OF(request, NULL)
 #define OPTION_STYLE_OF(request, what)                                                                       \
-    OPTION_SHARED(request, style, OPTION_WORD, "style", .needs = (what), .words = figure_style_names,        \
-                  .initial = "screen")
+    OPTION_SHARED(request, style, OPTION_WORD, "style", .needs = (what), .words = figure_style_names)
 
 static inline const struct figure_style *figure_style_of(const char *word)
 {

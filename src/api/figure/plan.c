@@ -9,9 +9,8 @@
 const struct option_spec api_figure_plan_options[] = {
     OPTION_OF(rh_figure_plan_request, plan, OPTION_FILE, "plan", .is_operand = true),
     OPTION_OF(rh_figure_plan_request, from, OPTION_HANDLE, "from"),
-    OPTION_OF(rh_figure_plan_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_plan_kinds,
-              .initial = "auto"),
-    OPTION_OF(rh_figure_plan_request, nodes, OPTION_INTEGER, "nodes", .initial = "0", .max = 1 << 24),
+    OPTION_OF(rh_figure_plan_request, kind, OPTION_WORD, "kind", .words = figure_plan_kinds),
+    OPTION_OF(rh_figure_plan_request, nodes, OPTION_INTEGER, "nodes", .max = 1 << 24),
     OPTION_OF(rh_figure_plan_request, title, OPTION_TEXT, "title"),
     OPTION_STYLE(rh_figure_plan_request),
     OPTION_PICTURE(rh_figure_plan_request),

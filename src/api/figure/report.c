@@ -12,7 +12,7 @@
 
 const struct option_spec api_report_page_options[] = {
     OPTION_OF(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
-    OPTION_OF(rh_report_request, output, OPTION_FILE, "output", .letter = 'o'),
+    OPTION_OF(rh_report_request, output, OPTION_FILE, "output"),
     OPTION_OF(rh_report_request, title, OPTION_TEXT, "title"),
     OPTION_END,
 };

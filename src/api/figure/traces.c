@@ -86,8 +86,7 @@ static bool read_flags(const char *option, const struct rh_list *given, const ch
 const struct option_spec api_figure_timeline_options[] = {
     OPTION_OF(rh_figure_timeline_request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true),
     OPTIONS_ZOOM(rh_figure_timeline_request),
-    OPTION_OF(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names,
-              .initial = "all"),
+    OPTION_OF(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names),
     OPTION_OF(rh_figure_timeline_request, rows, OPTION_TEXT, "row", .repeats = true),
     OPTIONS_PAGE(rh_figure_timeline_request, "the file and its command"),
 };

@@ -38,14 +38,12 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 
 /* Rows of a request's table of options: those that name and price a model, of a member with the name of each option. */
 #define PLANNING_MODEL(type)                                                                                 \
-    OPTION_SHARED(type, model, OPTION_TEXT, "model", .takers = PLANS_MODEL, .needers = PLANS_SPLIT,          \
-                  .letter = 'm'),                                                                            \
+    OPTION_SHARED(type, model, OPTION_TEXT, "model", .takers = PLANS_MODEL, .needers = PLANS_SPLIT),         \
         OPTION_SHARED(type, sequence, OPTION_INTEGER, "sequence", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,  \
-                      .dimension = DIMENSION_LENGTH, .initial = "0", .max = 1 << 24),                        \
+                      .max = 1 << 24),                                                                       \
         OPTION_SHARED(type, precision, OPTION_WORD, "precision", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,   \
-                      .initial = "mixed", .words = model_precisions),                                        \
-        OPTION_SHARED(type, software, OPTION_TEXT, "software", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,     \
-                      .initial = "megatron-core"),                                                           \
+                      .words = model_precisions),                                                            \
+        OPTION_SHARED(type, software, OPTION_TEXT, "software", .takers = PLANS_MODEL | PLANS_ONLY_MODEL),    \
         OPTION_SHARED(type, links, OPTION_FILE, "links", .takers = PLANS_MODEL | PLANS_ONLY_MODEL),          \
         OPTION_SHARED(type, calibration, OPTION_FILE, "calibration",                                         \
                       .takers = PLANS_MODEL | PLANS_ONLY_MODEL)
@@ -53,20 +51,19 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 /* The rows of a request that describe the devices and the room of a training job. */
 #define PLANNING_JOB(type)                                                                                   \
     OPTION_SHARED(type, devices_per_node, OPTION_INTEGER, "devices-per-node", .takers = PLANS_SPLIT,         \
-                  .initial = "0", .max = 1024),                                                              \
+                  .max = 1024),                                                                              \
         OPTION_SHARED(type, inside, OPTION_TEXT, "inside", .takers = PLANS_SPLIT),                           \
         OPTION_SHARED(type, across, OPTION_TEXT, "across", .takers = PLANS_JOB | PLANS_ONLY_MODEL),          \
         OPTION_SHARED(type, headroom, OPTION_NUMBER, "headroom", .takers = PLANS_JOB,                        \
-                      .dimension = DIMENSION_PERCENT, .initial = TEXT_OF(PLAN_HEADROOM), .max = 90),         \
-        OPTION_SHARED(type, imbalance, OPTION_NUMBER, "imbalance", .takers = PLANS_JOB,                      \
-                      .dimension = DIMENSION_NUMBER, .initial = "1", .min = 1, .max = 100)
+                      .initial = TEXT_OF(PLAN_HEADROOM), .max = 90),                                         \
+        OPTION_SHARED(type, imbalance, OPTION_NUMBER, "imbalance", .takers = PLANS_JOB, .min = 1,            \
+                      .max = 100)
 
 #define PLANNING_ALLREDUCE(type)                                                                             \
     OPTION_SHARED(type, allreduce, OPTION_WORD, "allreduce", .takers = PLANS_LAYERS | PLANS_FLEET,           \
-                  .initial = "profile", .words = planning_allreduces)
+                  .words = planning_allreduces)
 
 #define PLANNING_MEMORY(type)                                                                                \
-    OPTION_SHARED(type, memory, OPTION_WORD, "memory", .takers = PLANS_LAYERS, .initial = "in-flight",       \
-                  .words = plan_memory_models)
+    OPTION_SHARED(type, memory, OPTION_WORD, "memory", .takers = PLANS_LAYERS, .words = plan_memory_models)
 
 #endif

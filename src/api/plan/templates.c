@@ -82,18 +82,17 @@ static bool open_and_find(const void *request, const struct api_call *call, stru
 
 const struct option_spec api_templates_options[] = {
     PLANNING_MODEL(rh_templates_request),
-    OPTION_OF(rh_templates_request, profile, OPTION_FILE, "profile", .letter = 'p'),
-    OPTION_OF(rh_templates_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true),
+    OPTION_OF(rh_templates_request, profile, OPTION_FILE, "profile"),
+    OPTION_OF(rh_templates_request, cluster, OPTION_FILE, "cluster", .required = true),
     OPTION_OF(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .dimension = DIMENSION_SAMPLES, .initial = "0", .max = PROFILE_MAX_MICROBATCH),
+              .max = PROFILE_MAX_MICROBATCH),
     PLANNING_ALLREDUCE(rh_templates_request),
     PLANNING_MEMORY(rh_templates_request),
     OPTION_OF(rh_templates_request, nodes, OPTION_TEXT, "nodes"),
-    OPTION_OF(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
-              .initial = "0", .max = PLAN_MAX_MICROBATCHES),
-    OPTION_OF(rh_templates_request, objective, OPTION_WORD, "objective", .initial = "pipeline",
-              .words = objectives),
-    OPTION_OF(rh_templates_request, output, OPTION_FILE, "output", .letter = 'o'),
+    OPTION_OF(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches",
+              .max = PLAN_MAX_MICROBATCHES),
+    OPTION_OF(rh_templates_request, objective, OPTION_WORD, "objective", .words = objectives),
+    OPTION_OF(rh_templates_request, output, OPTION_FILE, "output"),
     OPTION_END,
 };
 

@@ -19,7 +19,7 @@ static void trace_import_write_json(const char *store, const struct trace_import
 const struct option_spec api_trace_import_options[] = {
     OPTION_OF(rh_trace_import_request, paths, OPTION_FILE, "paths", .repeats = true, .is_operand = true,
               .required = true),
-    OPTION_OF(rh_trace_import_request, output, OPTION_FILE, "output", .letter = 'o', .initial = "run.db"),
+    OPTION_OF(rh_trace_import_request, output, OPTION_FILE, "output"),
     OPTION_OF(rh_trace_import_request, force, OPTION_FLAG, "force"),
     OPTION_OF(rh_trace_import_request, append, OPTION_FLAG, "append"),
     OPTION_OF(rh_trace_import_request, zone, OPTION_TEXT, "zone"),

@@ -13,21 +13,20 @@
 
 const struct option_spec api_trace_options[] = {
     OPTION_OF(rh_trace_request, command, OPTION_TEXT, "command", .repeats = true, .is_operand = true),
-    OPTION_OF(rh_trace_request, output, OPTION_FILE, "output", .letter = 'o', .initial = "run.db"),
+    OPTION_OF(rh_trace_request, output, OPTION_FILE, "output"),
     OPTION_OF(rh_trace_request, force, OPTION_FLAG, "force"),
     OPTION_OF(rh_trace_request, user, OPTION_TEXT, "user"),
-    OPTION_OF(rh_trace_request, pid, OPTION_INTEGER, "pid", .letter = 'p', .min = 1, .max = 4194304),
+    OPTION_OF(rh_trace_request, pid, OPTION_INTEGER, "pid", .min = 1, .max = 4194304),
     OPTION_OF(rh_trace_request, cgroup, OPTION_FILE, "cgroup"),
     OPTION_OF(rh_trace_request, container, OPTION_TEXT, "container"),
     OPTION_OF(rh_trace_request, system, OPTION_FLAG, "system"),
     OPTION_OF(rh_trace_request, no_bpf, OPTION_FLAG, "no-bpf"),
     OPTION_OF(rh_trace_request, sched, OPTION_FLAG, "sched"),
-    OPTION_OF(rh_trace_request, buffer, OPTION_QUANTITY, "buffer", .dimension = DIMENSION_BUFFER,
-              .unit = UNIT_BYTES, .initial = "64MiB", .min = 4096, .max = 0x1p31),
-    OPTION_OF(rh_trace_request, interval, OPTION_QUANTITY, "interval", .dimension = DIMENSION_SAMPLING,
-              .unit = UNIT_TIME, .initial = "100ms", .min = 0.01, .max = 3600),
-    OPTION_OF(rh_trace_request, after, OPTION_QUANTITY, "after", .dimension = DIMENSION_WAIT,
-              .unit = UNIT_TIME, .initial = "0s", .max = 86400),
+    OPTION_OF(rh_trace_request, buffer, OPTION_QUANTITY, "buffer", .unit = UNIT_BYTES, .min = 4096,
+              .max = 0x1p31),
+    OPTION_OF(rh_trace_request, interval, OPTION_QUANTITY, "interval", .unit = UNIT_TIME, .min = 0.01,
+              .max = 3600),
+    OPTION_OF(rh_trace_request, after, OPTION_QUANTITY, "after", .unit = UNIT_TIME, .max = 86400),
     OPTION_END,
 };
 
