@@ -1,5 +1,6 @@
 #include "cost/layer.h"
 
+#include "core/hash.h"
 #include "core/stop.h"
 
 #include <limits.h>
@@ -361,9 +362,19 @@ struct kernel_time layer_seconds(const struct fused *fused, const struct cost_de
                                  const struct layer_options *options)
 {
     struct kernel_time sum = {0};
+    struct {
+        struct kernel kernel;
+        struct kernel_time time;
+    } seen[64]; /* layers of a model have kernels in common */
+    memset(seen, 0, sizeof seen);
     for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++) {
-        struct kernel_time time = layer_kernel_time(&fused->kernels[i].kernel, device, options);
-        kernel_time_add(&sum, &time);
+        const struct kernel *kernel = &fused->kernels[i].kernel;
+        uint64_t place = hash_bytes((uint64_t)kernel->bytes, &kernel->size, sizeof kernel->size) % 64;
+        if (memcmp(&seen[place].kernel, kernel, sizeof *kernel) != 0) {
+            memcpy(&seen[place].kernel, kernel, sizeof *kernel);
+            seen[place].time = layer_kernel_time(kernel, device, options);
+        }
+        kernel_time_add(&sum, &seen[place].time);
     }
     for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++) {
         struct kernel_time time = layer_transfer_near(&fused->transfers[i], device, options, NULL);

@@ -409,7 +409,7 @@ static void test_cut_is_the_least_of_all(void **state)
         struct arena arena = {0};
         struct cut cut;
         int edges[EDGES][3];
-        assert_true(cut_init(&cut, &arena, NODES));
+        assert_true(cut_init(&cut, &arena, NODES, EDGES));
         for (int e = 0; e < EDGES; e++) {
             for (int i = 0; i < 3; i++) {
                 random = random * 1103515245u + 12345u;

@@ -8,18 +8,18 @@
 
 enum { SOURCE, SINK };
 
-bool cut_init(struct cut *cut, struct arena *arena, int node_count)
+bool cut_init(struct cut *cut, struct arena *arena, int node_count, size_t max_connections)
 {
     size_t count = (size_t)node_count;
     *cut = (struct cut){
-        .arena = arena,
         .node_count = node_count,
+        .edges = ARENA_ARRAY(arena, 2 * max_connections, struct cut_edge),
         .first = ARENA_ARRAY(arena, count, int),
         .level = ARENA_ARRAY(arena, count, int),
         .at = ARENA_ARRAY(arena, count, int),
         .queue = ARENA_ARRAY(arena, count, int),
     };
-    if (!cut->first || !cut->level || !cut->at || !cut->queue)
+    if (!cut->first || !cut->level || !cut->at || !cut->queue || !cut->edges)
         return false;
     for (int i = 0; i < node_count; i++)
         cut->first[i] = -1;
@@ -28,13 +28,6 @@ bool cut_init(struct cut *cut, struct arena *arena, int node_count)
 
 static void add(struct cut *cut, int from, int to, int64_t capacity)
 {
-    struct cut_edge *edges =
-        arena_grow(cut->arena, cut->edges, cut->edge_count, &cut->edge_room, sizeof *cut->edges);
-    if (!edges) {
-        cut->failed = true;
-        return;
-    }
-    cut->edges = edges;
     cut->edges[cut->edge_count] = (struct cut_edge){to, cut->first[from], capacity};
     cut->first[from] = cut->edge_count++;
 }
@@ -101,7 +94,7 @@ void cut_find(struct cut *cut)
 {
     for (;;) {
         find_levels(cut, SOURCE, false);
-        if (cut->level[SINK] < 0 || cut->failed || stop_wanted())
+        if (cut->level[SINK] < 0 || stop_wanted())
             break;
         memcpy(cut->at, cut->first, (size_t)cut->node_count * sizeof *cut->at);
         int64_t flow;

@@ -15,16 +15,14 @@ struct cut_edge {
 };
 
 struct cut {
-    struct arena *arena;
-    int node_count, edge_count, edge_room;
+    int node_count, edge_count;
     int *first;              /* edge of each node; -1: none */
     struct cut_edge *edges;  /* in pairs, there and back */
     int *level, *at, *queue; /* of each node, while searching */
-    bool failed;             /* memory ran out */
 };
 
 /* Makes a graph; node 0 is the source, node 1 the sink. False: out of memory. */
-bool cut_init(struct cut *cut, struct arena *arena, int node_count);
+bool cut_init(struct cut *cut, struct arena *arena, int node_count, size_t max_connections);
 void cut_connect(struct cut *cut, int from, int to, int64_t capacity);
 
 /* Finds the cut nearest to the sink; then cut_reaches_sink tells whether a node is on the sink's side. */

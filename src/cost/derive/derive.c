@@ -64,7 +64,10 @@ static void find_needed(struct keeper *k)
 static bool find_cut(struct keeper *k, struct arena *scratch)
 {
     struct cut cut;
-    if (!cut_init(&cut, scratch, 2 * k->forward + 2))
+    size_t connections = 2 * (size_t)k->forward;
+    for (int i = 0; i < k->forward; i++)
+        connections += 1 + (size_t)k->graph->at[i]->operand_count;
+    if (!cut_init(&cut, scratch, 2 * k->forward + 2, connections))
         return false;
     for (int i = 0; i < k->forward; i++) {
         const struct hlo_instruction *at = k->graph->at[i];
@@ -85,7 +88,7 @@ static bool find_cut(struct keeper *k, struct arena *scratch)
     for (int i = 0; i < k->forward && !stop_wanted_at((size_t)i); i++)
         k->kept[i] = is_keepable(k->graph->at[i]) && !is_free(k, k->graph->at[i]) &&
                      !cut_reaches_sink(&cut, 2 * i + 2) && cut_reaches_sink(&cut, 2 * i + 3);
-    return !cut.failed;
+    return true;
 }
 
 static void keep_all(struct keeper *k)
@@ -123,41 +126,55 @@ static void substitute(struct keeper *k, struct hlo_instruction *at)
     }
 }
 
-/* Puts copies of the recomputed instructions between the forward and the backward pass. */
+/* Copies an instruction that is computed again. */
+static bool copy_again(struct keeper *k, int i)
+{
+    const struct hlo_instruction *at = k->graph->at[i];
+    k->again[i] =
+        op_graph_make(k->graph, at->opcode, at->shape, at->operand_count, at->operands, at->attributes);
+    if (!k->again[i])
+        return false;
+    k->again[i]->name = at->name;
+    k->again[i]->callee_count = at->callee_count;
+    k->again[i]->callees = at->callees;
+    substitute(k, k->again[i]);
+    return true;
+}
+
+/* Puts copies of the recomputed instructions before the first ones of the backward pass that need them. */
 static bool compute_again(struct keeper *k, struct arena *scratch)
 {
     struct op_graph *graph = k->graph;
     int added = graph->count - k->forward;
     bool *again = ARENA_ARRAY(scratch, (size_t)k->forward + 1, bool);
+    int *when = ARENA_ARRAY(scratch, (size_t)k->forward + 1, int); /* first needed: counted from the end */
+    int *next = ARENA_ARRAY(scratch, (size_t)k->forward + 1, int);
+    int *first = ARENA_ARRAY(scratch, (size_t)added + 1, int); /* copy to make then, from 1; 0: none */
     struct hlo_instruction **moved = ARENA_ARRAY(scratch, (size_t)added + 1, struct hlo_instruction *);
-    if (!again || !moved)
+    if (!again || !when || !next || !first || !moved)
         return false;
     find_again(k, again);
+    for (int i = graph->count; i-- > 0 && !stop_wanted_at((size_t)i);) {
+        const struct hlo_instruction *at = graph->at[i];
+        int needed = i < k->forward ? again[i] ? when[i] : 0 : graph->count - i;
+        for (int o = 0; o < at->operand_count; o++)
+            if (at->operands[o]->index < k->forward && needed > when[at->operands[o]->index])
+                when[at->operands[o]->index] = needed;
+        if (i < k->forward && again[i]) {
+            next[i] = first[added - needed];
+            first[added - needed] = i + 1;
+        }
+    }
     memcpy(moved, graph->at + k->forward, (size_t)added * sizeof(struct hlo_instruction *));
     graph->count = k->forward;
-    for (int i = 0; i < k->forward; i++) {
-        const struct hlo_instruction *at = graph->at[i];
-        if (stop_wanted_at((size_t)i))
-            return false;
-        if (!again[i])
-            continue;
-        k->again[i] =
-            op_graph_make(graph, at->opcode, at->shape, at->operand_count, at->operands, at->attributes);
-        if (!k->again[i])
-            return false;
-        k->again[i]->name = at->name;
-        k->again[i]->callee_count = at->callee_count;
-        k->again[i]->callees = at->callees;
-        substitute(k, k->again[i]);
-    }
     for (int i = 0; i < added; i++) {
-        if (stop_wanted_at((size_t)i))
-            return false;
+        for (int c = first[i]; c; c = next[c - 1])
+            if (!copy_again(k, c - 1))
+                return false;
         substitute(k, moved[i]);
-    }
-    for (int i = 0; i < added; i++)
         if (stop_wanted_at((size_t)i) || !op_graph_put(graph, moved[i]))
             return false;
+    }
     return true;
 }
 

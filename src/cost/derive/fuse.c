@@ -200,7 +200,11 @@ static bool list_instructions(struct fusion_context *work, const struct fuser *f
     for (int n = group->head; n >= 0; n = f->nodes[n].next)
         if (n != group->shape.hero)
             kernel->instructions[kernel->count++] = f->graph->at[n];
-    qsort(kernel->instructions + 1, (size_t)kernel->count - 1, sizeof(void *), compare_instructions);
+    bool sorted = true; /* as they mostly are */
+    for (int i = 2; sorted && i < kernel->count; i++)
+        sorted = kernel->instructions[i - 1]->index < kernel->instructions[i]->index;
+    if (!sorted)
+        qsort(kernel->instructions + 1, (size_t)kernel->count - 1, sizeof(void *), compare_instructions);
     return true;
 }
 

@@ -293,8 +293,6 @@ static int join(struct fuser *f, int a, int b)
     f->nodes[to->tail].next = from->head;
     to->tail = from->tail;
     to->count += from->count;
-    to->first = to->first < from->first ? to->first : from->first;
-    to->last = to->last > from->last ? to->last : from->last;
     bool theirs = from->shape.kind == OP_PRODUCT ||
                   (to->shape.kind != OP_PRODUCT && from->shape.reduction == REDUCTION_ROWS &&
                    to->shape.reduction != REDUCTION_ROWS);
@@ -322,8 +320,6 @@ static int new_group(struct fuser *f, int index)
         .shape.kind = joins ? OP_ELEMENTWISE : node->class,
         .elements = op_elements(instruction),
         .shape.hero = index,
-        .first = index,
-        .last = index,
         .head = index,
         .tail = index,
         .count = 1,
@@ -391,9 +387,9 @@ static void join_readers(struct fuser *f, int base)
 bool fuse_find_groups(struct fuser *f)
 {
     size_t count = (size_t)f->graph->count + 1;
-    f->groups = ARENA_ARRAY(f->arena, count, struct fuse_group);
-    f->before = ARENA_ARRAY(f->arena, count, struct fuse_reach);
-    f->after = ARENA_ARRAY(f->arena, count, struct fuse_reach);
+    f->groups = ARENA_ARRAY(f->arena, count - (size_t)f->first, struct fuse_group);
+    f->before = ARENA_ARRAY(f->arena, count - (size_t)f->first, struct fuse_reach);
+    f->after = ARENA_ARRAY(f->arena, count - (size_t)f->first, struct fuse_reach);
     f->at_position = ARENA_ARRAY(f->arena, count, int);
     if (!f->groups || !f->before || !f->after || !f->at_position)
         return error_memory(f->err);

@@ -40,7 +40,6 @@ struct fuse_shape {
 struct fuse_group {
     struct fuse_shape shape;
     int64_t elements;      /* number of elements */
-    int first, last;       /* instructions by index */
     int head, tail, count; /* its nodes */
     bool gathers;          /* has nodes that gather elements */
     int position;          /* greater than that of all groups it reads */

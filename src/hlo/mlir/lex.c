@@ -3,29 +3,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Columns count characters, not bytes. */
-static uint32_t column_of(const char *line_start, const char *at)
-{
-    uint32_t column = 1;
-    for (const char *c = line_start; c < at; c++)
-        column += ((unsigned char)*c & 0xc0) != 0x80;
-    return column;
-}
-
-/* Quick for places further on than the last one. */
+/* Quick for places further on than the last one. Columns count characters, not bytes. */
 struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at)
 {
     if (at < reader->line_seen) {
-        reader->line_start = reader->line_seen = reader->text;
-        reader->line = 1;
+        reader->line_seen = reader->text;
+        reader->place = (struct mlir_place){1, 1};
     }
-    const char *c = reader->line_seen;
-    while ((c = memchr(c, '\n', (size_t)(at - c)))) {
-        reader->line_start = ++c;
-        reader->line++;
+    const char *c = reader->line_seen, *newline;
+    while ((newline = memchr(c, '\n', (size_t)(at - c)))) {
+        c = newline + 1;
+        reader->place = (struct mlir_place){reader->place.line + 1, 1};
     }
+    for (; c < at; c++)
+        reader->place.column += ((unsigned char)*c & 0xc0) != 0x80;
     reader->line_seen = at;
-    return (struct mlir_place){reader->line, column_of(reader->line_start, at)};
+    return reader->place;
 }
 
 bool(mlir_error)(struct mlir_reader *reader, const char *at, const char *format, ...)

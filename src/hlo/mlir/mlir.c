@@ -450,8 +450,8 @@ static bool read_text(struct mlir_reader *reader)
     struct hlo_module *module = reader->module;
     module->replica_count = module->partition_count = 1;
     module->name = "";
-    reader->line = 1;
-    reader->line_start = reader->line_seen = reader->text;
+    reader->place = (struct mlir_place){1, 1};
+    reader->line_seen = reader->text;
     reader->modules = 1;
     if (reader->end - reader->text > 0 && (size_t)(reader->end - reader->text) > HLO_MAX_BYTES)
         return error_set(reader->err, ERROR_INPUT, "%s: larger than 1 GiB", module->path);

@@ -189,8 +189,8 @@ struct mlir_reader {
     const char *text, *p, *end;
     size_t operations; /* so far */
 
-    const char *line_start, *line_seen; /* of the last place that was asked for */
-    uint32_t line;
+    const char *line_seen; /* the last place that was asked for, */
+    struct mlir_place place;
 
     struct mlir_type_slot types[MLIR_TYPE_SLOTS];
     const struct hlo_shape *scalars[HLO_TYPE_COUNT];
