@@ -334,6 +334,17 @@ static struct fused_kernel *lone_kernel(struct fusion_context *work, const struc
     return kernel;
 }
 
+/* Returns the call with sizes as one of our own has them. */
+static struct hlo_instruction with_sizes(const struct hlo_instruction *call,
+                                         struct hlo_attributes *attributes, int count, const int64_t *sizes)
+{
+    struct hlo_instruction like = *call;
+    *attributes = *call->attributes;
+    attributes->sizes = (struct hlo_ints){count, sizes};
+    like.attributes = attributes;
+    return like;
+}
+
 /* The products of a library, from their operations and the elements of operands and result:
  * batch m k, batch k n, batch m n, 2 batch m n k. */
 static bool library_product(const struct hlo_instruction *call, double flops, struct op_product *product)
@@ -347,31 +358,10 @@ static bool library_product(const struct hlo_instruction *call, double flops, st
     double batch = fmax(floor(left * right / results + 0.5), 1.0);
     /* a convolution reads its input more than once: then only the kernel's side is known */
     double n = fmax(floor(right / batch + 0.5), 1.0);
-    struct hlo_instruction like = *call;
-    struct hlo_attributes sizes = *call->attributes;
-    int64_t given[4] = {(int64_t)batch, (int64_t)fmax(results / (batch * n), 1.0), (int64_t)n, (int64_t)k};
-    sizes.sizes = (struct hlo_ints){4, given};
-    like.attributes = &sizes;
+    int64_t sizes[4] = {(int64_t)batch, (int64_t)fmax(results / (batch * n), 1.0), (int64_t)n, (int64_t)k};
+    struct hlo_attributes attributes;
+    struct hlo_instruction like = with_sizes(call, &attributes, 4, sizes);
     return op_product(&like, product);
-}
-
-/* The instruction's sizes are those of rehearse.attention. */
-static bool library_attention(const struct hlo_instruction *call, struct hlo_instruction *like,
-                              struct hlo_attributes *attributes, int64_t sizes[5])
-{
-    struct fused_attention attention;
-    if (!fused_attention_read(call, &attention))
-        return false;
-    sizes[0] = attention.batch;
-    sizes[1] = attention.queries;
-    sizes[2] = attention.keys;
-    sizes[3] = attention.width;
-    sizes[4] = attention.causal;
-    *like = *call;
-    *attributes = *call->attributes;
-    attributes->sizes = (struct hlo_ints){5, sizes};
-    like->attributes = attributes;
-    return true;
 }
 
 static void set_custom_call(struct kernel *kernel, const struct custom_call *known,
@@ -379,9 +369,9 @@ static void set_custom_call(struct kernel *kernel, const struct custom_call *kno
                             enum attention_kind attention)
 {
     struct op_product product;
+    struct fused_attention a;
     struct hlo_instruction like;
     struct hlo_attributes attributes;
-    int64_t sizes[5];
     switch (known->rule) {
     case CUSTOM_CALL_GEMM:
     case CUSTOM_CALL_CONVOLUTION:
@@ -392,7 +382,9 @@ static void set_custom_call(struct kernel *kernel, const struct custom_call *kno
         break;
     case CUSTOM_CALL_ATTENTION:
     case CUSTOM_CALL_ATTENTION_BACKWARD:
-        if (library_attention(call, &like, &attributes, sizes)) {
+        if (fused_attention_read(call, &a)) {
+            const int64_t sizes[5] = {a.batch, a.queries, a.keys, a.width, a.causal};
+            like = with_sizes(call, &attributes, 5, sizes);
             kernel->lane_flops = 0.0;
             set_attention(kernel, &like, attention);
             kernel->backward = known->rule == CUSTOM_CALL_ATTENTION_BACKWARD;
