@@ -112,7 +112,8 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
         b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     b->work->context_query_bytes = b->width * tokens * (double)queries_width;
-    return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
+    double outputs = b->software->copies ? 2.0 : 1.0;
+    return b->width * tokens * ((1.0 + outputs) * (double)queries_width + 2.0 * (double)keys_width);
 }
 
 /* A decoder's second attention: queries of its own, keys and values of the encoder's output. Returns bytes kept. */
@@ -187,7 +188,8 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     bool frozen = b->split->frozen && !b->software->eager;
     double first =
         frozen && b->split->middle_width > 0.0 ? fmin(b->split->middle_width / b->width, 1.0) : 1.0;
-    double activated = b->software->eager && model->gated ? kept * (double)width : 0.0;
+    double activated =
+        (b->software->eager || b->software->copies) && model->gated ? kept * (double)width : 0.0;
     kept =
         builder_piece(b, b->modules, kept * (double)in * first) +
         builder_piece(
@@ -341,7 +343,9 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     if (software->eager && split->frozen && split->weight_bytes > 0.0)
         rows += parts * 3.0 * row;
     double unscored = (rows + further * row) * b.share + split_kept;
-    if (software->keeps_inputs && split->degrees.tensor > 1) {
+    bool adapters =
+        frozen && split->rank > 0; /* beside fused norms and products, whose gathered input they keep */
+    if ((software->keeps_inputs || adapters) && split->degrees.tensor > 1) {
         unscored += parts * inputs * b.narrow * row * (1.0 - b.share);
         work->working_bytes += row; /* a sum before it is scattered */
     }

@@ -69,6 +69,7 @@ enum {
     X(DOUBLE, step_bytes, "per parameter whose states it holds, in the step alone", 0, MAX_PASSES)           \
     X(DOUBLE, runtime_share, "share of the memory: context, buffers, fragmentation", 0, 1)                   \
     X(FLAG, eager, "one kernel per operation: fp32 norms keep a copy of their input, gates too", 0, 1)       \
+    X(FLAG, copies, "gates keep as much, and the attention's output is kept twice: transposed", 0, 1)        \
     X(FLAG, one_pass, "gradients are not accumulated over micro-batches, unless the job says so", 0, 1)      \
     X(FLAG, late_gradients, "gradients are freed after each step, and not there before a pass", 0, 1)        \
     X(FLAG, keeps_inputs, "gathered inputs of matrices are kept, not gathered again", 0, 1)                  \
@@ -88,6 +89,7 @@ enum {
     X(FLAG, keeps_root, "embedding and head are gathered together and stay so", 0, 1)                        \
     X(FLAG, keeps_gathered, "a pipeline keeps its stage's parameters gathered during the iteration,", 0, 1)  \
     X(FLAG, keeps_with_experts, "and so do jobs without one, where the model has experts", 0, 1)             \
+    X(FLAG, weighs_stages, "stages are filled up to their share of all matrices, the head's too", 0, 1)      \
     X(FLAG, interleaves, "by default a pipeline has one layer per chunk, else one chunk", 0, 1)              \
     X(FLAG, steps_together, "devices take interleaved steps together (PipelineScheduleMulti)", 0, 1)         \
     X(FLAG, splits_local_batch,                                                                              \

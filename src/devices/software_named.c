@@ -37,7 +37,7 @@ static const struct known {
     {"Megatron", NULL, megatron},
     {"NeMo", "megatron-core-2024", NULL}, /* until Megatron-Bridge took its place */
     {"Primus", NULL, megatron},
-    {"nanotron", "megatron-core-2024", NULL}, /* as its files are priced */
+    {"nanotron", "nanotron", NULL},
     {"torchtune", "torchtune", NULL},
     {"torchtitan", "torchtitan", NULL},
     {"XTuner", "xtuner", NULL},

@@ -84,6 +84,21 @@ static const char *read_rank(const char *text, int *rank)
     return NULL;
 }
 
+/* Formats that the recipes of Megatron-Bridge set where a row gives none: gradients in 16 bits, added up and exchanged
+ * (grad_reduce_in_fp32, scripts/performance/configs, 2025-12), and for models of DeepSeek's kind moments, too
+ * (recipes/deepseek and recipes/moonlight, exp_avg_dtype, 2026-01). */
+static void set_recipe(struct run *run, const struct run_words *words)
+{
+    struct technique *technique = &run->job.technique;
+    static const char *const narrow[] = {"deepseek", "moonlight", "kimi"};
+    if (!contains(words->framework, "Bridge") || !software_supports(run->job.software, TECHNIQUE_GRADIENTS))
+        return;
+    technique->gradients = FORMAT_BF16;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (contains(run->model_name, narrow[i]))
+            technique->moments = FORMAT_BF16;
+}
+
 const char *run_read_software(struct run *run, const struct run_words *words)
 {
     static const char *const eight_bits[] = {"AdamW8bit", "8-bit Adam", "8bit Adam", "8-bit optim",
@@ -111,6 +126,7 @@ const char *run_read_software(struct run *run, const struct run_words *words)
     run->job.software = run->mixed ? software_find(software_mixture[0]) : named.software;
     if (!run->mixed)
         run->job.software = software_find(variant_of(run, words));
+    set_recipe(run, words);
     return job_is_frozen(&run->job) ? odd : NULL;
 }
 

@@ -436,11 +436,13 @@ static void read_measured(struct reader *r)
 }
 
 /* Adapters are beside the matrices of attention alone, as by default in PEFT, LitGPT and NeMo and in MLPerf's rules,
- * where neither the notes nor the source's own scripts say all. */
-static bool adapts_all(const char *notes, const char *source)
+ * where neither the notes nor the source's own scripts say all. Megatron-Bridge's recipes have all (peft/lora.py,
+ * target_modules, 2026-08), those of its performance pages attention's. */
+static bool adapts_all(struct reader *r, const char *notes)
 {
+    bool bridge = contains(r->run->framework, "Bridge") && !contains(cell(r, "source"), "performance");
     return contains(notes, "all layers") || contains(notes, "all linear") || contains(notes, "*_proj") ||
-           strcmp(source, "QwenLM/Qwen") == 0;
+           strcmp(r->run->source, "QwenLM/Qwen") == 0 || bridge;
 }
 
 /* The model's name or the notes say LoRA; notes of a full training that say "Full; LoRA rank 64" are of a table of
@@ -453,7 +455,7 @@ static void read_adapters(struct reader *r)
     if (!contains(run->model_name, "LoRA") && (!contains(notes, "LoRA") || contains(notes, "Full")))
         return;
     technique->rank = LORA_RANK;
-    technique->targets = adapts_all(notes, run->source) ? TARGETS_ALL : TARGETS_ATTENTION;
+    technique->targets = adapts_all(r, notes) ? TARGETS_ALL : TARGETS_ATTENTION;
     technique->ends = contains(run->model_name, "(emb") ? SWITCH_ON : SWITCH_USUAL;
 }
 

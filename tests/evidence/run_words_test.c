@@ -49,6 +49,25 @@ static void names_the_software_of_a_run(void **state)
     validation_release(&v);
 }
 
+/* What the recipes of Megatron-Bridge set, and its tables do not say. */
+static void recipes_set_formats(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,source,precision,mbs,gbs,model,tp,pp,notes\n"
+                               "H100,8,Megatron-Bridge,skills,bf16,1,64,llama-3-8b,1,1,\n"
+                               "H100,8,Megatron-Bridge,skills,bf16,1,64,deepseek-v2-lite,1,1,\n"
+                               "H100,8,Megatron-LM,skills,bf16,1,64,llama-3-8b,1,1,\n"
+                               "H100,8,Megatron-Bridge,skills,bf16,1,8,qwen3-8b LoRA,2,1,\n"
+                               "H100,8,Megatron-Bridge,docs/performance,bf16,1,8,qwen3-8b LoRA,2,1,\n");
+    assert_int_equal(v.runs[0].job.technique.gradients, FORMAT_BF16);
+    assert_int_equal(v.runs[0].job.technique.moments, FORMAT_USUAL);
+    assert_int_equal(v.runs[1].job.technique.moments, FORMAT_BF16);
+    assert_int_equal(v.runs[2].job.technique.gradients, FORMAT_USUAL);
+    assert_int_equal(v.runs[3].job.technique.targets, TARGETS_ALL);
+    assert_int_equal(v.runs[4].job.technique.targets, TARGETS_ATTENTION);
+    validation_release(&v);
+}
+
 /* Software that nobody knows is one of the mixture, and may be as fast or as slow as all of these. */
 static void unknown_software_is_a_mixture(void **state)
 {
@@ -321,12 +340,19 @@ static void precisions_are_whole_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_software_of_a_run),   cmocka_unit_test(reads_benchmarks_of_automodel),
-        cmocka_unit_test(unknown_software_is_a_mixture), cmocka_unit_test(reads_adapters),
-        cmocka_unit_test(same_words_make_the_same_run),  cmocka_unit_test(reads_exchanges),
-        cmocka_unit_test(ranks_are_whole_words),         cmocka_unit_test(four_bits_keep_their_inputs),
-        cmocka_unit_test(lora_recomputes_what_it_must),  cmocka_unit_test(precisions_are_whole_words),
-        cmocka_unit_test(reads_small_optimizers),        cmocka_unit_test(unnamed_models_are_of_their_time),
+        cmocka_unit_test(names_the_software_of_a_run),
+        cmocka_unit_test(recipes_set_formats),
+        cmocka_unit_test(reads_benchmarks_of_automodel),
+        cmocka_unit_test(unknown_software_is_a_mixture),
+        cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(same_words_make_the_same_run),
+        cmocka_unit_test(reads_exchanges),
+        cmocka_unit_test(ranks_are_whole_words),
+        cmocka_unit_test(four_bits_keep_their_inputs),
+        cmocka_unit_test(lora_recomputes_what_it_must),
+        cmocka_unit_test(precisions_are_whole_words),
+        cmocka_unit_test(reads_small_optimizers),
+        cmocka_unit_test(unnamed_models_are_of_their_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     launch_default(&options->tied, 0);
     launch_default(&options->dropout, 0);
     launch_default(&options->padding, 1);
-    options->software = "megatron-core-2024";
+    options->software = "nanotron";
     if (!launch_is_on(options, "parallelism.tp_mode"))
         launch_default(&options->technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
     const char *engine = launch_text(options, "parallelism.pp_engine");
@@ -35,7 +35,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         launch_set(&options->shared_ffn, NULL, width);
     if (launch_is_on(options, "model.model_config.multi_query"))
         launch_default(&options->kv_heads, 1);
-    launch_note(options, "nanotron's kernels are priced as those of Megatron-Core of 2024");
+    launch_note(options, "nanotron's passes and exchanges are timed as those of Megatron-Core of 2024");
     return true;
 }
 

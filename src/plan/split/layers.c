@@ -433,6 +433,18 @@ struct job_layers job_layers_of(const struct job *job)
     return layers;
 }
 
+/* A stage takes blocks until their matrices and its share of the head's pass its share of all (nanotron's
+ * build_model and get_block_compute_costs, 2024-07). */
+static int weighed_first(const struct job *job, int block_count, int stage)
+{
+    const struct architecture *model = job->model;
+    double hidden = (double)model->hidden, width = (double)(model->heads * model->head_width);
+    double block = 4.0 * width * hidden + 3.0 * (double)model->ffn * hidden;
+    double all = block_count + (double)model->vocabulary * hidden / block;
+    double first = floor(all * stage / job_depth(job)) + 1.0;
+    return stage == 0 ? 0 : first < block_count ? (int)first : block_count;
+}
+
 int job_stage_first(const struct job *job, int block_count, int stage)
 {
     int sum = 0;
@@ -441,6 +453,8 @@ int job_stage_first(const struct job *job, int block_count, int stage)
             sum += job->stage_blocks[i];
         return sum;
     }
+    if (job->software->weighs_stages && !job_is_folded(job))
+        return weighed_first(job, block_count, stage);
     /* one device of a folded chain has both ends: each counts as a block */
     int depth = job_depth(job), ends = job_is_folded(job) && block_count + 2 >= 2 * depth;
     int each = (block_count + 2 * ends) / depth, more = (block_count + 2 * ends) % depth;

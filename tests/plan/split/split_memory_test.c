@@ -57,6 +57,27 @@ static void activations_are_those_of_the_paper(void **state)
     near(memory.activations, expected * job.model->layers, 0.01);
 }
 
+/* nanotron's stages are filled up to their share of all matrices, the head's 2.45 blocks among them: the first has more,
+ * the last none. A block keeps two inputs whole and fifteen rows in parts, gates' among them. */
+static void stages_weigh_the_head(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct architecture model = *architecture_find("llama-2-7b");
+    model.layers = 24, model.hidden = 2048, model.ffn = 4096, model.vocabulary = 50257;
+    model.heads = model.kv_heads = 32, model.head_width = 64;
+    job.model = &model;
+    job.software = software_find("nanotron");
+    job.sequence = 4096;
+    job.degrees = (struct degrees){.data = 1, .tensor = 1, .pipeline = 8, .context = 1, .expert = 1};
+    static const int blocks[] = {4, 3, 3, 4, 3, 3, 4, 0};
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(job_stage_blocks(&job, i), blocks[i]);
+    job.degrees = (struct degrees){.data = 1, .tensor = 4, .pipeline = 1, .context = 1, .expert = 1};
+    double row = 2.0 * 4096.0 * 2048.0;
+    near(job_memory(&job).activations, 24.0 * (2.0 + 15.0 / 4.0) * row, 1e-6);
+}
+
 /* Kernels of one operation each keep the input of both norms in fp32, their results before the weights, and the activation
  * of the gate; PyTorch's tensor parallel ranks the gathered inputs of two matrices. */
 static void software_keeps_what_its_kernels_need(void **state)
@@ -249,6 +270,7 @@ int main(void)
         cmocka_unit_test(states_are_six_and_twelve_bytes),
         cmocka_unit_test(sharding_takes_shares),
         cmocka_unit_test(activations_are_those_of_the_paper),
+        cmocka_unit_test(stages_weigh_the_head),
         cmocka_unit_test(software_keeps_what_its_kernels_need),
         cmocka_unit_test(gradients_that_are_freed_come_late),
         cmocka_unit_test(recomputing_keeps_less),
