@@ -89,7 +89,7 @@ bool hlo_infer_calls(struct hlo_inference *inference, int count)
            hlo_contradicts(inference, "%d operands for a computation of %d parameters", count, parameters);
 }
 
-static bool infer_call(struct hlo_inference *inference)
+static bool hlo_infer_call(struct hlo_inference *inference)
 {
     if (!hlo_infer_calls(inference, inference->in->operand_count))
         return false;
@@ -97,7 +97,7 @@ static bool infer_call(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer_conditional(struct hlo_inference *inference)
+static bool hlo_infer_conditional(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     if (in->callee_count != in->operand_count - 1)
@@ -115,7 +115,7 @@ static bool infer_conditional(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer_while(struct hlo_inference *inference)
+static bool hlo_infer_while(struct hlo_inference *inference)
 {
     if (inference->in->callee_count != 2)
         return hlo_contradicts(inference, "expected condition= and body=");
@@ -124,7 +124,7 @@ static bool infer_while(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer_sort(struct hlo_inference *inference)
+static bool hlo_infer_sort(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     const struct hlo_ints *dims = &inference->in->attributes->dimensions;
@@ -134,13 +134,13 @@ static bool infer_sort(struct hlo_inference *inference)
            hlo_infer_variadic(inference, in->operand_count);
 }
 
-static bool infer_scatter(struct hlo_inference *inference)
+static bool hlo_infer_scatter(struct hlo_inference *inference)
 {
     int count = (inference->in->operand_count - 1) / 2;
     return hlo_infer_calls(inference, 2 * count) && hlo_infer_variadic(inference, count);
 }
 
-static bool infer_batch_norm(struct hlo_inference *inference)
+static bool hlo_infer_batch_norm(struct hlo_inference *inference)
 {
     const struct hlo_shape *out = inference->in->shape, *operand = inference->in->operands[0]->shape;
     if (inference->in->opcode == HLO_BATCH_NORM_INFERENCE) {
@@ -152,7 +152,7 @@ static bool infer_batch_norm(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer_transfer(struct hlo_inference *inference)
+static bool hlo_infer_transfer(struct hlo_inference *inference)
 {
     const struct hlo_shape *out = inference->in->shape;
     return !out || out->type == HLO_TYPE_TUPLE || hlo_contradicts(inference, "expected the shape of a tuple");
@@ -180,7 +180,7 @@ static bool operands_alike(struct hlo_inference *inference, const struct hlo_sha
     return true;
 }
 
-static bool infer_elementwise(struct hlo_inference *inference)
+static bool hlo_infer_elementwise(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     const struct hlo_shape *shape = in->operands[in->opcode == HLO_SELECT || in->opcode == HLO_CLAMP]->shape;
@@ -228,108 +228,65 @@ static bool infer_elementwise(struct hlo_inference *inference)
     return true;
 }
 
-static bool infer_all_reduce(struct hlo_inference *inference)
+static bool hlo_infer_all_reduce(struct hlo_inference *inference)
 {
     return hlo_infer_variadic(inference, inference->in->operand_count);
 }
 
-static bool infer_reverse(struct hlo_inference *inference)
+static bool hlo_infer_reverse(struct hlo_inference *inference)
 {
     inference->same = hlo_operand_shape(inference, 0);
     return hlo_infer_dims_exist(inference, "dimensions", &inference->in->attributes->dimensions,
                                 inference->same);
 }
 
-static bool infer_select_and_scatter(struct hlo_inference *inference)
+static bool hlo_infer_select_and_scatter(struct hlo_inference *inference)
 {
     inference->same = hlo_operand_shape(inference, 0);
     return inference->in->callee_count == 2 || hlo_contradicts(inference, "expected select= and scatter=");
 }
 
-static bool infer_first(struct hlo_inference *inference)
+static bool hlo_infer_any(struct hlo_inference *inference)
+{
+    (void)inference;
+    return true;
+}
+
+static bool hlo_infer_first(struct hlo_inference *inference)
 {
     inference->same = hlo_operand_shape(inference, 0);
     return true;
 }
 
-static bool infer_second(struct hlo_inference *inference)
+static bool hlo_infer_second(struct hlo_inference *inference)
 {
     inference->same = hlo_operand_shape(inference, 1);
     return true;
 }
 
-static bool infer_token(struct hlo_inference *inference)
+static bool hlo_infer_token(struct hlo_inference *inference)
 {
     hlo_infer_array(inference, HLO_TYPE_TOKEN);
     return true;
 }
 
-static bool infer_number(struct hlo_inference *inference)
+static bool hlo_infer_number(struct hlo_inference *inference)
 {
     hlo_infer_array(inference, HLO_TYPE_U32);
     return true;
 }
 
-static bool infer_iota(struct hlo_inference *inference)
+static bool hlo_infer_iota(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
     return !in->shape ||
            hlo_infer_dims_exist(inference, "iota_dimension", &in->attributes->dimensions, in->shape);
 }
 
-/* Elementwise operations have a rule in common; the others without a rule here may have any shape. */
 static hlo_rule *const rules[HLO_OPCODE_COUNT] = {
-    [HLO_ADD_DEPENDENCY] = infer_first,
-    [HLO_AFTER_ALL] = infer_token,
-    [HLO_ALL_GATHER] = hlo_infer_gathered,
-    [HLO_ALL_GATHER_START] = hlo_infer_gathered,
-    [HLO_ALL_REDUCE] = infer_all_reduce,
-    [HLO_BATCH_NORM_GRAD] = infer_batch_norm,
-    [HLO_BATCH_NORM_INFERENCE] = infer_batch_norm,
-    [HLO_BATCH_NORM_TRAINING] = infer_batch_norm,
-    [HLO_BROADCAST] = hlo_infer_broadcast,
-    [HLO_CALL] = infer_call,
-    [HLO_CHOLESKY] = infer_first,
-    [HLO_CONCATENATE] = hlo_infer_concatenate,
-    [HLO_CONDITIONAL] = infer_conditional,
-    [HLO_CONVOLUTION] = hlo_infer_convolution,
-    [HLO_COPY] = infer_first,
-    [HLO_COPY_START] = infer_transfer,
-    [HLO_DOMAIN] = infer_first,
-    [HLO_DOT] = hlo_infer_dot,
-    [HLO_DYNAMIC_RESHAPE] = hlo_infer_reshape,
-    [HLO_DYNAMIC_SLICE] = hlo_infer_dynamic_slice,
-    [HLO_DYNAMIC_UPDATE_SLICE] = hlo_infer_update_slice,
-    [HLO_FUSION] = infer_call,
-    [HLO_GATHER] = hlo_infer_gather,
-    [HLO_GET_DIMENSION_SIZE] = hlo_infer_dimension_size,
-    [HLO_GET_TUPLE_ELEMENT] = hlo_infer_element,
-    [HLO_INFEED] = infer_transfer,
-    [HLO_IOTA] = infer_iota,
-    [HLO_OPT_BARRIER] = infer_first,
-    [HLO_OUTFEED] = infer_token,
-    [HLO_PAD] = hlo_infer_pad,
-    [HLO_PARTITION_ID] = infer_number,
-    [HLO_RAGGED_DOT] = hlo_infer_ragged_dot,
-    [HLO_RECV] = infer_transfer,
-    [HLO_REDUCE] = hlo_infer_reduce,
-    [HLO_REDUCE_SCATTER] = hlo_infer_gathered,
-    [HLO_REDUCE_WINDOW] = hlo_infer_reduce_window,
-    [HLO_REPLICA_ID] = infer_number,
-    [HLO_RESHAPE] = hlo_infer_reshape,
-    [HLO_REVERSE] = infer_reverse,
-    [HLO_RNG_BIT_GENERATOR] = infer_transfer,
-    [HLO_SCALED_DOT] = hlo_infer_ragged_dot,
-    [HLO_SCATTER] = infer_scatter,
-    [HLO_SELECT_AND_SCATTER] = infer_select_and_scatter,
-    [HLO_SEND] = infer_transfer,
-    [HLO_SET_DIMENSION_SIZE] = hlo_infer_dimension_size,
-    [HLO_SLICE] = hlo_infer_slice,
-    [HLO_SORT] = infer_sort,
-    [HLO_TRANSPOSE] = hlo_infer_transpose,
-    [HLO_TRIANGULAR_SOLVE] = infer_second,
-    [HLO_TUPLE] = hlo_infer_tuple,
-    [HLO_WHILE] = infer_while,
+#define X(enumerator, text, class, min, max, lanes, traits, rule) hlo_infer_##rule,
+    HLO_OPCODES(X)
+#undef X
 };
 
 /* In HLO text, floats of different widths may mix, as in XLA before its passes make them alike. */
@@ -370,17 +327,13 @@ static const struct hlo_shape *complete_array(struct hlo_inference *inference,
 {
     int64_t elements = 1, *dims = ARENA_ARRAY(inference->arena, (size_t)written->rank, int64_t);
     struct hlo_shape *shape = ARENA_NEW(inference->arena, struct hlo_shape);
-    if (!shape || !dims) {
-        hlo_contradicts(inference, "out of memory");
-        return NULL;
-    }
+    if (!shape || !dims)
+        return hlo_contradicts(inference, "out of memory"), NULL;
     for (int i = 0; i < written->rank; i++) {
         dims[i] = written->dims[i] < 0 ? inferred[i] : written->dims[i];
         if (dims[i] > 0 &&
-            (__builtin_mul_overflow(elements, dims[i], &elements) || elements > HLO_MAX_ELEMENTS)) {
-            hlo_contradicts(inference, "more than the 2^53 elements that an array may have");
-            return NULL;
-        }
+            (__builtin_mul_overflow(elements, dims[i], &elements) || elements > HLO_MAX_ELEMENTS))
+            return hlo_contradicts(inference, "more than the 2^53 elements that an array may have"), NULL;
     }
     *shape = *written;
     shape->dims = dims;
@@ -435,22 +388,16 @@ static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
     int64_t elements = 1;
     if (inference->same)
         return inference->same;
-    if (inference->array.type == HLO_TYPE_COUNT) {
-        hlo_contradicts(inference, "a shape must be written: the operands do not give it");
-        return NULL;
-    }
+    if (inference->array.type == HLO_TYPE_COUNT)
+        return hlo_contradicts(inference, "a shape must be written: the operands do not give it"), NULL;
     for (int i = 0; i < inference->array.rank; i++)
-        if (inference->dims[i] && (__builtin_mul_overflow(elements, inference->dims[i], &elements) ||
-                                   elements > HLO_MAX_ELEMENTS)) {
-            hlo_contradicts(inference, "more than the 2^53 elements that an array may have");
-            return NULL;
-        }
+        if (inference->dims[i] &&
+            (__builtin_mul_overflow(elements, inference->dims[i], &elements) || elements > HLO_MAX_ELEMENTS))
+            return hlo_contradicts(inference, "more than the 2^53 elements that an array may have"), NULL;
     struct hlo_shape *shape = ARENA_NEW(inference->arena, struct hlo_shape);
     int64_t *dims = ARENA_ARRAY(inference->arena, (size_t)inference->array.rank, int64_t);
-    if (!shape || !dims) {
-        hlo_contradicts(inference, "out of memory");
-        return NULL;
-    }
+    if (!shape || !dims)
+        return hlo_contradicts(inference, "out of memory"), NULL;
     *shape = inference->array;
     memcpy(dims, inference->dims, (size_t)shape->rank * sizeof *dims);
     shape->dims = shape->rank ? dims : NULL;
@@ -483,7 +430,6 @@ static bool is_plain(const struct hlo_instruction *in)
 
 bool hlo_infer_shape(struct hlo_inference *inference, struct hlo_instruction *in)
 {
-    hlo_rule *rule = rules[in->opcode];
     inference->in = in;
     inference->same = NULL;
     inference->array.type = HLO_TYPE_COUNT;
@@ -493,7 +439,7 @@ bool hlo_infer_shape(struct hlo_inference *inference, struct hlo_instruction *in
         return false;
     if (is_plain(in))
         return true;
-    if (rule ? !rule(inference) : hlo_is_elementwise(in->opcode) && !infer_elementwise(inference))
+    if (!rules[in->opcode](inference))
         return false;
     if (in->shape)
         return written_agrees(inference) && complete_written(inference, in);

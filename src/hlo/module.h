@@ -263,6 +263,10 @@ struct hlo_users {
 bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
                     struct arena *arena);
 
+/* Computes an operation of numbers, one of each of its at most three operands. Returns false if it has no value, or is not
+ * one that XLA's folder computes. */
+bool hlo_compute(const struct hlo_instruction *in, const double x[3], double *number);
+
 /* Returns a while loop's iterations: known_trip_count, else derived from its condition (an induction variable
  * with constant start and step, compared with a constant); -1 if unknown. */
 int64_t hlo_trip_count(const struct hlo_instruction *loop);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct hlo_operation hlo_operations[HLO_OPCODE_COUNT] = {
-#define X(enumerator, text, class, min, max, lanes, traits) {text, OP_##class, min, max, lanes, traits},
+#define X(enumerator, text, class, min, max, lanes, traits, rule) {text, OP_##class, min, max, lanes, traits},
     HLO_OPCODES(X)
 #undef X
 };

@@ -41,148 +41,148 @@ enum hlo_trait {
 
 #define HLO_ANY INT16_MAX /* number of operands */
 
-/* X(enumerator, "text", class, min and max number of operands, lanes, traits)
+/* X(enumerator, "text", class, min and max number of operands, lanes, traits, rule of infer.c for its shape)
  *
  * lanes: fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in
  * rounded numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of
  * section 8). */
 #define HLO_OPCODES(X)                                                                                       \
-    X(ABS, "abs", ELEMENTWISE, 1, 1, 1, 0)                                                                   \
-    X(ACOS, "acos", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
-    X(ACOSH, "acosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
-    X(ADD, "add", ELEMENTWISE, 2, 2, 1, 0)                                                                   \
-    X(ADD_DEPENDENCY, "add-dependency", VIEW, 2, 2, 0, HLO_FREE)                                             \
-    X(AFTER_ALL, "after-all", NOTHING, 0, HLO_ANY, 0, HLO_FREE)                                              \
-    X(ALL_GATHER, "all-gather", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                    \
-    X(ALL_GATHER_DONE, "all-gather-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                     \
-    X(ALL_GATHER_START, "all-gather-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
-    X(ALL_REDUCE, "all-reduce", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                    \
-    X(ALL_REDUCE_DONE, "all-reduce-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                     \
-    X(ALL_REDUCE_START, "all-reduce-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                                    \
-    X(ALL_TO_ALL, "all-to-all", COLLECTIVE, 1, HLO_ANY, 0, 0)                                                \
-    X(AND, "and", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                         \
-    X(ASIN, "asin", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
-    X(ASINH, "asinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
-    X(ASYNC_DONE, "async-done", ALONE, 1, 1, 0, HLO_UNWRAPPED)                                               \
-    X(ASYNC_START, "async-start", ALONE, 0, HLO_ANY, 0, HLO_UNWRAPPED)                                       \
-    X(ASYNC_UPDATE, "async-update", ALONE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                                     \
-    X(ATAN2, "atan2", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
-    X(ATANH, "atanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                             \
-    X(BATCH_NORM_GRAD, "batch-norm-grad", ALONE, 5, 5, 0, 0)                                                 \
-    X(BATCH_NORM_INFERENCE, "batch-norm-inference", ALONE, 5, 5, 0, 0)                                       \
-    X(BATCH_NORM_TRAINING, "batch-norm-training", ALONE, 3, 3, 0, 0)                                         \
-    X(BITCAST, "bitcast", VIEW, 1, 1, 0, HLO_FREE)                                                           \
-    X(BITCAST_CONVERT, "bitcast-convert", ELEMENTWISE, 1, 1, 1, 0)                                           \
-    X(BROADCAST, "broadcast", VIEW, 1, 1, 0, 0)                                                              \
-    X(CALL, "call", ALONE, 0, HLO_ANY, 0, 0)                                                                 \
-    X(CBRT, "cbrt", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
-    X(CEIL, "ceil", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                                     \
-    X(CHOLESKY, "cholesky", ALONE, 1, 1, 0, 0)                                                               \
-    X(CLAMP, "clamp", ELEMENTWISE, 3, 3, 1, 0)                                                               \
-    X(COLLECTIVE_BROADCAST, "collective-broadcast", COLLECTIVE, 1, 2, 0, 0)                                  \
-    X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED)                    \
-    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                     \
-    X(COLLECTIVE_PERMUTE_START, "collective-permute-start", COLLECTIVE, 1, HLO_ANY, 0, 0)                    \
-    X(COMPARE, "compare", ELEMENTWISE, 2, 2, 1, 0)                                                           \
-    X(COMPLEX, "complex", ELEMENTWISE, 2, 2, 1, 0)                                                           \
-    X(CONCATENATE, "concatenate", MOVE, 1, HLO_ANY, 0, 0)                                                    \
-    X(CONDITIONAL, "conditional", ALONE, 2, HLO_ANY, 0, HLO_CAPTURES)                                        \
-    X(CONSTANT, "constant", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED)                                        \
-    X(CONVERT, "convert", ELEMENTWISE, 1, 1, 1, 0)                                                           \
-    X(CONVOLUTION, "convolution", PRODUCT, 2, 2, 0, 0)                                                       \
-    X(COPY, "copy", MOVE, 1, 1, 0, HLO_UNWRAPPED)                                                            \
-    X(COPY_DONE, "copy-done", ALONE, 1, 1, 0, 0)                                                             \
-    X(COPY_START, "copy-start", ALONE, 1, 1, 0, 0)                                                           \
-    X(COSH, "cosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
-    X(COSINE, "cosine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                          \
-    X(COUNT_LEADING_ZEROS, "count-leading-zeros", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE)                        \
-    X(CUSTOM_CALL, "custom-call", ALONE, 0, HLO_ANY, 0, 0)                                                   \
-    X(DIVIDE, "divide", ELEMENTWISE, 2, 2, 8, 0)                                                             \
-    X(DOMAIN, "domain", VIEW, 1, 1, 0, HLO_FREE)                                                             \
-    X(DOT, "dot", PRODUCT, 2, 2, 0, 0)                                                                       \
-    X(DYNAMIC_RESHAPE, "dynamic-reshape", VIEW, 1, HLO_ANY, 0, 0)                                            \
-    X(DYNAMIC_SLICE, "dynamic-slice", MOVE, 1, HLO_ANY, 0, 0)                                                \
-    X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice", MOVE, 2, HLO_ANY, 0, 0)                                  \
-    X(ERF, "erf", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                                 \
-    X(EXPONENTIAL, "exponential", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                 \
+    X(ABS, "abs", ELEMENTWISE, 1, 1, 1, 0, elementwise)                                                      \
+    X(ACOS, "acos", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                  \
+    X(ACOSH, "acosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                \
+    X(ADD, "add", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                                      \
+    X(ADD_DEPENDENCY, "add-dependency", VIEW, 2, 2, 0, HLO_FREE, first)                                      \
+    X(AFTER_ALL, "after-all", NOTHING, 0, HLO_ANY, 0, HLO_FREE, token)                                       \
+    X(ALL_GATHER, "all-gather", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED, gathered)                          \
+    X(ALL_GATHER_DONE, "all-gather-done", COLLECTIVE, 1, 1, 0, HLO_ENDS, any)                                \
+    X(ALL_GATHER_START, "all-gather-start", COLLECTIVE, 1, HLO_ANY, 0, 0, gathered)                          \
+    X(ALL_REDUCE, "all-reduce", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED, all_reduce)                        \
+    X(ALL_REDUCE_DONE, "all-reduce-done", COLLECTIVE, 1, 1, 0, HLO_ENDS, any)                                \
+    X(ALL_REDUCE_START, "all-reduce-start", COLLECTIVE, 1, HLO_ANY, 0, 0, any)                               \
+    X(ALL_TO_ALL, "all-to-all", COLLECTIVE, 1, HLO_ANY, 0, 0, any)                                           \
+    X(AND, "and", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS, elementwise)                                            \
+    X(ASIN, "asin", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                  \
+    X(ASINH, "asinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                \
+    X(ASYNC_DONE, "async-done", ALONE, 1, 1, 0, HLO_UNWRAPPED, any)                                          \
+    X(ASYNC_START, "async-start", ALONE, 0, HLO_ANY, 0, HLO_UNWRAPPED, any)                                  \
+    X(ASYNC_UPDATE, "async-update", ALONE, 1, HLO_ANY, 0, HLO_UNWRAPPED, any)                                \
+    X(ATAN2, "atan2", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL, elementwise)                                \
+    X(ATANH, "atanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                \
+    X(BATCH_NORM_GRAD, "batch-norm-grad", ALONE, 5, 5, 0, 0, batch_norm)                                     \
+    X(BATCH_NORM_INFERENCE, "batch-norm-inference", ALONE, 5, 5, 0, 0, batch_norm)                           \
+    X(BATCH_NORM_TRAINING, "batch-norm-training", ALONE, 3, 3, 0, 0, batch_norm)                             \
+    X(BITCAST, "bitcast", VIEW, 1, 1, 0, HLO_FREE, any)                                                      \
+    X(BITCAST_CONVERT, "bitcast-convert", ELEMENTWISE, 1, 1, 1, 0, elementwise)                              \
+    X(BROADCAST, "broadcast", VIEW, 1, 1, 0, 0, broadcast)                                                   \
+    X(CALL, "call", ALONE, 0, HLO_ANY, 0, 0, call)                                                           \
+    X(CBRT, "cbrt", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                 \
+    X(CEIL, "ceil", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS, elementwise)                                        \
+    X(CHOLESKY, "cholesky", ALONE, 1, 1, 0, 0, first)                                                        \
+    X(CLAMP, "clamp", ELEMENTWISE, 3, 3, 1, 0, elementwise)                                                  \
+    X(COLLECTIVE_BROADCAST, "collective-broadcast", COLLECTIVE, 1, 2, 0, 0, any)                             \
+    X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, 1, HLO_ANY, 0, HLO_UNWRAPPED, any)               \
+    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", COLLECTIVE, 1, 1, 0, HLO_ENDS, any)                \
+    X(COLLECTIVE_PERMUTE_START, "collective-permute-start", COLLECTIVE, 1, HLO_ANY, 0, 0, any)               \
+    X(COMPARE, "compare", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                              \
+    X(COMPLEX, "complex", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                              \
+    X(CONCATENATE, "concatenate", MOVE, 1, HLO_ANY, 0, 0, concatenate)                                       \
+    X(CONDITIONAL, "conditional", ALONE, 2, HLO_ANY, 0, HLO_CAPTURES, conditional)                           \
+    X(CONSTANT, "constant", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED, any)                                   \
+    X(CONVERT, "convert", ELEMENTWISE, 1, 1, 1, 0, elementwise)                                              \
+    X(CONVOLUTION, "convolution", PRODUCT, 2, 2, 0, 0, convolution)                                          \
+    X(COPY, "copy", MOVE, 1, 1, 0, HLO_UNWRAPPED, first)                                                     \
+    X(COPY_DONE, "copy-done", ALONE, 1, 1, 0, 0, any)                                                        \
+    X(COPY_START, "copy-start", ALONE, 1, 1, 0, 0, transfer)                                                 \
+    X(COSH, "cosh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                  \
+    X(COSINE, "cosine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)             \
+    X(COUNT_LEADING_ZEROS, "count-leading-zeros", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE, elementwise)           \
+    X(CUSTOM_CALL, "custom-call", ALONE, 0, HLO_ANY, 0, 0, any)                                              \
+    X(DIVIDE, "divide", ELEMENTWISE, 2, 2, 8, 0, elementwise)                                                \
+    X(DOMAIN, "domain", VIEW, 1, 1, 0, HLO_FREE, first)                                                      \
+    X(DOT, "dot", PRODUCT, 2, 2, 0, 0, dot)                                                                  \
+    X(DYNAMIC_RESHAPE, "dynamic-reshape", VIEW, 1, HLO_ANY, 0, 0, reshape)                                   \
+    X(DYNAMIC_SLICE, "dynamic-slice", MOVE, 1, HLO_ANY, 0, 0, dynamic_slice)                                 \
+    X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice", MOVE, 2, HLO_ANY, 0, 0, update_slice)                    \
+    X(ERF, "erf", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                    \
+    X(EXPONENTIAL, "exponential", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)    \
     X(EXPONENTIAL_MINUS_ONE, "exponential-minus-one", ELEMENTWISE, 1, 1, 12,                                 \
-      HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                                                   \
-    X(FFT, "fft", ALONE, 1, 1, 0, 0)                                                                         \
-    X(FLOOR, "floor", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                                   \
-    X(FUSION, "fusion", ALONE, 0, HLO_ANY, 0, 0)                                                             \
-    X(GATHER, "gather", MOVE, 2, 2, 0, 0)                                                                    \
-    X(GET_DIMENSION_SIZE, "get-dimension-size", MOVE, 1, 1, 0, 0)                                            \
-    X(GET_TUPLE_ELEMENT, "get-tuple-element", VIEW, 1, 1, 0, HLO_FREE)                                       \
-    X(IMAG, "imag", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT)                                                    \
-    X(INFEED, "infeed", NOTHING, 0, 1, 0, 0)                                                                 \
-    X(IOTA, "iota", MOVE, 0, 0, 0, 0)                                                                        \
-    X(IS_FINITE, "is-finite", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                                           \
-    X(LOG, "log", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                \
-    X(LOG_PLUS_ONE, "log-plus-one", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)              \
-    X(LOGISTIC, "logistic", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                      \
-    X(MAP, "map", ELEMENTWISE, 1, HLO_ANY, 1, 0)                                                             \
-    X(MAXIMUM, "maximum", ELEMENTWISE, 2, 2, 1, 0)                                                           \
-    X(MINIMUM, "minimum", ELEMENTWISE, 2, 2, 1, 0)                                                           \
-    X(MULTIPLY, "multiply", ELEMENTWISE, 2, 2, 1, 0)                                                         \
-    X(NEGATE, "negate", ELEMENTWISE, 1, 1, 1, 0)                                                             \
-    X(NOT, "not", ELEMENTWISE, 1, 1, 1, HLO_OF_BITS)                                                         \
-    X(OPT_BARRIER, "opt-barrier", VIEW, 1, 1, 0, HLO_CAPTURES)                                               \
-    X(OR, "or", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)                                                           \
-    X(OUTFEED, "outfeed", NOTHING, 1, HLO_ANY, 0, 0)                                                         \
-    X(PAD, "pad", MOVE, 2, 2, 0, 0)                                                                          \
-    X(PARAMETER, "parameter", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED)                                      \
-    X(PARTITION_ID, "partition-id", NOTHING, 0, 0, 0, 0)                                                     \
-    X(POPCNT, "popcnt", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE)                                                  \
-    X(POWER, "power", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL)                                             \
-    X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", COLLECTIVE, 6, 6, 0, 0)                                        \
-    X(RAGGED_DOT, "ragged-dot", PRODUCT, 2, 4, 0, 0)                                                         \
-    X(REAL, "real", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT)                                                    \
-    X(RECV, "recv", COLLECTIVE, 1, 1, 0, HLO_UNWRAPPED)                                                      \
-    X(RECV_DONE, "recv-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                                 \
-    X(REDUCE, "reduce", REDUCE, 2, HLO_ANY, 0, HLO_PAIRED)                                                   \
-    X(REDUCE_PRECISION, "reduce-precision", ELEMENTWISE, 1, 1, 1, 0)                                         \
-    X(REDUCE_SCATTER, "reduce-scatter", COLLECTIVE, 1, HLO_ANY, 0, 0)                                        \
-    X(REDUCE_WINDOW, "reduce-window", MOVE, 2, HLO_ANY, 0, HLO_PAIRED)                                       \
-    X(REMAINDER, "remainder", ELEMENTWISE, 2, 2, 12, 0)                                                      \
-    X(REPLICA_ID, "replica-id", NOTHING, 0, 0, 0, 0)                                                         \
-    X(RESHAPE, "reshape", VIEW, 1, 1, 0, 0)                                                                  \
-    X(REVERSE, "reverse", MOVE, 1, 1, 0, 0)                                                                  \
-    X(RNG, "rng", MOVE, 2, HLO_ANY, 16, 0)                                                                   \
-    X(RNG_BIT_GENERATOR, "rng-bit-generator", ALONE, 1, 1, 16, 0)                                            \
-    X(RNG_GET_AND_UPDATE_STATE, "rng-get-and-update-state", NOTHING, 0, 0, 0, 0)                             \
-    X(ROUND_NEAREST_AFZ, "round-nearest-afz", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                           \
-    X(ROUND_NEAREST_EVEN, "round-nearest-even", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS)                         \
-    X(RSQRT, "rsqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                             \
-    X(SCALED_DOT, "scaled-dot", PRODUCT, 2, 4, 0, 0)                                                         \
-    X(SCAN, "scan", ALONE, 1, HLO_ANY, 0, 0)                                                                 \
-    X(SCATTER, "scatter", ALONE, 3, HLO_ANY, 0, HLO_PAIRED_AND_ONE)                                          \
-    X(SELECT, "select", ELEMENTWISE, 3, 3, 1, 0)                                                             \
-    X(SELECT_AND_SCATTER, "select-and-scatter", ALONE, 3, 3, 0, 0)                                           \
-    X(SEND, "send", COLLECTIVE, 2, 2, 0, HLO_CAPTURES | HLO_UNWRAPPED)                                       \
-    X(SEND_DONE, "send-done", COLLECTIVE, 1, 1, 0, HLO_ENDS)                                                 \
-    X(SET_DIMENSION_SIZE, "set-dimension-size", VIEW, 2, 2, 0, 0)                                            \
-    X(SHIFT_LEFT, "shift-left", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                                          \
-    X(SHIFT_RIGHT_ARITHMETIC, "shift-right-arithmetic", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                  \
-    X(SHIFT_RIGHT_LOGICAL, "shift-right-logical", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE)                        \
-    X(SIGN, "sign", ELEMENTWISE, 1, 1, 1, 0)                                                                 \
-    X(SINE, "sine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
-    X(SINH, "sinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \
-    X(SLICE, "slice", VIEW, 1, 1, 0, 0)                                                                      \
-    X(SORT, "sort", ALONE, 1, HLO_ANY, 0, 0)                                                                 \
-    X(SQRT, "sqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                               \
-    X(STOCHASTIC_CONVERT, "stochastic-convert", ELEMENTWISE, 2, 2, 1, 0)                                     \
-    X(SUBTRACT, "subtract", ELEMENTWISE, 2, 2, 1, 0)                                                         \
-    X(TAN, "tan", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                                \
-    X(TANH, "tanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT)                              \
-    X(TOPK, "topk", ALONE, 1, 1, 0, 0)                                                                       \
-    X(TRANSPOSE, "transpose", VIEW, 1, 1, 0, 0)                                                              \
-    X(TRIANGULAR_SOLVE, "triangular-solve", ALONE, 2, 2, 0, 0)                                               \
-    X(TUPLE, "tuple", NOTHING, 0, HLO_ANY, 0, 0)                                                             \
-    X(WHILE, "while", LOOP, 1, 1, 0, HLO_CAPTURES)                                                           \
-    X(XOR, "xor", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS)
+      HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                                                      \
+    X(FFT, "fft", ALONE, 1, 1, 0, 0, any)                                                                    \
+    X(FLOOR, "floor", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS, elementwise)                                      \
+    X(FUSION, "fusion", ALONE, 0, HLO_ANY, 0, 0, call)                                                       \
+    X(GATHER, "gather", MOVE, 2, 2, 0, 0, gather)                                                            \
+    X(GET_DIMENSION_SIZE, "get-dimension-size", MOVE, 1, 1, 0, 0, dimension_size)                            \
+    X(GET_TUPLE_ELEMENT, "get-tuple-element", VIEW, 1, 1, 0, HLO_FREE, element)                              \
+    X(IMAG, "imag", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT, elementwise)                                       \
+    X(INFEED, "infeed", NOTHING, 0, 1, 0, 0, transfer)                                                       \
+    X(IOTA, "iota", MOVE, 0, 0, 0, 0, iota)                                                                  \
+    X(IS_FINITE, "is-finite", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS, elementwise)                              \
+    X(LOG, "log", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                   \
+    X(LOG_PLUS_ONE, "log-plus-one", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise) \
+    X(LOGISTIC, "logistic", ELEMENTWISE, 1, 1, 12, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)         \
+    X(MAP, "map", ELEMENTWISE, 1, HLO_ANY, 1, 0, elementwise)                                                \
+    X(MAXIMUM, "maximum", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                              \
+    X(MINIMUM, "minimum", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                              \
+    X(MULTIPLY, "multiply", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                            \
+    X(NEGATE, "negate", ELEMENTWISE, 1, 1, 1, 0, elementwise)                                                \
+    X(NOT, "not", ELEMENTWISE, 1, 1, 1, HLO_OF_BITS, elementwise)                                            \
+    X(OPT_BARRIER, "opt-barrier", VIEW, 1, 1, 0, HLO_CAPTURES, first)                                        \
+    X(OR, "or", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS, elementwise)                                              \
+    X(OUTFEED, "outfeed", NOTHING, 1, HLO_ANY, 0, 0, token)                                                  \
+    X(PAD, "pad", MOVE, 2, 2, 0, 0, pad)                                                                     \
+    X(PARAMETER, "parameter", INPUT, 0, 0, 0, HLO_FREE | HLO_UNWRAPPED, any)                                 \
+    X(PARTITION_ID, "partition-id", NOTHING, 0, 0, 0, 0, number)                                             \
+    X(POPCNT, "popcnt", ELEMENTWISE, 1, 1, 1, HLO_OF_WHOLE, elementwise)                                     \
+    X(POWER, "power", ELEMENTWISE, 2, 2, 20, HLO_TRANSCENDENTAL, elementwise)                                \
+    X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", COLLECTIVE, 6, 6, 0, 0, any)                                   \
+    X(RAGGED_DOT, "ragged-dot", PRODUCT, 2, 4, 0, 0, ragged_dot)                                             \
+    X(REAL, "real", ELEMENTWISE, 1, 1, 1, HLO_OF_INEXACT, elementwise)                                       \
+    X(RECV, "recv", COLLECTIVE, 1, 1, 0, HLO_UNWRAPPED, transfer)                                            \
+    X(RECV_DONE, "recv-done", COLLECTIVE, 1, 1, 0, HLO_ENDS, any)                                            \
+    X(REDUCE, "reduce", REDUCE, 2, HLO_ANY, 0, HLO_PAIRED, reduce)                                           \
+    X(REDUCE_PRECISION, "reduce-precision", ELEMENTWISE, 1, 1, 1, 0, elementwise)                            \
+    X(REDUCE_SCATTER, "reduce-scatter", COLLECTIVE, 1, HLO_ANY, 0, 0, gathered)                              \
+    X(REDUCE_WINDOW, "reduce-window", MOVE, 2, HLO_ANY, 0, HLO_PAIRED, reduce_window)                        \
+    X(REMAINDER, "remainder", ELEMENTWISE, 2, 2, 12, 0, elementwise)                                         \
+    X(REPLICA_ID, "replica-id", NOTHING, 0, 0, 0, 0, number)                                                 \
+    X(RESHAPE, "reshape", VIEW, 1, 1, 0, 0, reshape)                                                         \
+    X(REVERSE, "reverse", MOVE, 1, 1, 0, 0, reverse)                                                         \
+    X(RNG, "rng", MOVE, 2, HLO_ANY, 16, 0, any)                                                              \
+    X(RNG_BIT_GENERATOR, "rng-bit-generator", ALONE, 1, 1, 16, 0, transfer)                                  \
+    X(RNG_GET_AND_UPDATE_STATE, "rng-get-and-update-state", NOTHING, 0, 0, 0, 0, any)                        \
+    X(ROUND_NEAREST_AFZ, "round-nearest-afz", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS, elementwise)              \
+    X(ROUND_NEAREST_EVEN, "round-nearest-even", ELEMENTWISE, 1, 1, 1, HLO_OF_FLOATS, elementwise)            \
+    X(RSQRT, "rsqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                \
+    X(SCALED_DOT, "scaled-dot", PRODUCT, 2, 4, 0, 0, ragged_dot)                                             \
+    X(SCAN, "scan", ALONE, 1, HLO_ANY, 0, 0, any)                                                            \
+    X(SCATTER, "scatter", ALONE, 3, HLO_ANY, 0, HLO_PAIRED_AND_ONE, scatter)                                 \
+    X(SELECT, "select", ELEMENTWISE, 3, 3, 1, 0, elementwise)                                                \
+    X(SELECT_AND_SCATTER, "select-and-scatter", ALONE, 3, 3, 0, 0, select_and_scatter)                       \
+    X(SEND, "send", COLLECTIVE, 2, 2, 0, HLO_CAPTURES | HLO_UNWRAPPED, transfer)                             \
+    X(SEND_DONE, "send-done", COLLECTIVE, 1, 1, 0, HLO_ENDS, any)                                            \
+    X(SET_DIMENSION_SIZE, "set-dimension-size", VIEW, 2, 2, 0, 0, dimension_size)                            \
+    X(SHIFT_LEFT, "shift-left", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE, elementwise)                             \
+    X(SHIFT_RIGHT_ARITHMETIC, "shift-right-arithmetic", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE, elementwise)     \
+    X(SHIFT_RIGHT_LOGICAL, "shift-right-logical", ELEMENTWISE, 2, 2, 1, HLO_OF_WHOLE, elementwise)           \
+    X(SIGN, "sign", ELEMENTWISE, 1, 1, 1, 0, elementwise)                                                    \
+    X(SINE, "sine", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                 \
+    X(SINH, "sinh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL, elementwise)                                  \
+    X(SLICE, "slice", VIEW, 1, 1, 0, 0, slice)                                                               \
+    X(SORT, "sort", ALONE, 1, HLO_ANY, 0, 0, sort)                                                           \
+    X(SQRT, "sqrt", ELEMENTWISE, 1, 1, 8, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                  \
+    X(STOCHASTIC_CONVERT, "stochastic-convert", ELEMENTWISE, 2, 2, 1, 0, elementwise)                        \
+    X(SUBTRACT, "subtract", ELEMENTWISE, 2, 2, 1, 0, elementwise)                                            \
+    X(TAN, "tan", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                   \
+    X(TANH, "tanh", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL | HLO_OF_INEXACT, elementwise)                 \
+    X(TOPK, "topk", ALONE, 1, 1, 0, 0, any)                                                                  \
+    X(TRANSPOSE, "transpose", VIEW, 1, 1, 0, 0, transpose)                                                   \
+    X(TRIANGULAR_SOLVE, "triangular-solve", ALONE, 2, 2, 0, 0, second)                                       \
+    X(TUPLE, "tuple", NOTHING, 0, HLO_ANY, 0, 0, tuple)                                                      \
+    X(WHILE, "while", LOOP, 1, 1, 0, HLO_CAPTURES, while)                                                    \
+    X(XOR, "xor", ELEMENTWISE, 2, 2, 1, HLO_OF_BITS, elementwise)
 
 enum hlo_opcode {
-#define X(enumerator, text, class, min, max, lanes, traits) HLO_##enumerator,
+#define X(enumerator, text, class, min, max, lanes, traits, rule) HLO_##enumerator,
     HLO_OPCODES(X)
 #undef X
         HLO_OPCODE_COUNT

@@ -35,17 +35,16 @@ static bool same_dimensions(const struct hlo_shape *a, const struct hlo_shape *b
 
 /* Returns whether each element comes from the elements of the operands at the same position, or the
  * result is a tuple. */
-static bool passes_elements(const struct module_count *count, const struct hlo_instruction *instruction)
+static bool passes_elements(const struct module_count *count, const struct hlo_instruction *in)
 {
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
         return true;
     case HLO_BITCAST:
-        return count->rules != COUNT_XLA_FORK &&
-               same_dimensions(instruction->shape, instruction->operands[0]->shape);
+        return count->rules != COUNT_XLA_FORK && same_dimensions(in->shape, in->operands[0]->shape);
     default:
-        return count_is_elementwise(count->elementwise, instruction);
+        return count_is_elementwise(count->elementwise, in);
     }
 }
 
@@ -376,13 +375,13 @@ static bool count_custom(const struct counter *c, const struct hlo_instruction *
 {
     const struct hlo_computation *fused = fusion->callees[0];
     for (int i = 0; i < fused->count; i++) {
-        const struct hlo_instruction *instruction = fused->instructions[i];
-        if (instruction->opcode == HLO_GATHER) {
-            count_gather(instruction, fusion, count);
+        const struct hlo_instruction *in = fused->instructions[i];
+        if (in->opcode == HLO_GATHER) {
+            count_gather(in, fusion, count);
             return true;
         }
-        if (instruction->opcode == HLO_SCATTER) {
-            count_scatter(c, instruction, fusion, count);
+        if (in->opcode == HLO_SCATTER) {
+            count_scatter(c, in, fusion, count);
             return true;
         }
     }

@@ -156,45 +156,45 @@ int count_ceil_log2(double n)
 }
 
 /* Counts output and operands as read and written whole, and no operations. */
-static void count_default(const struct counter *c, const struct hlo_instruction *instruction,
+static void count_default(const struct counter *c, const struct hlo_instruction *in,
                           struct instruction_count *count)
 {
     /* A tuple's output was its table of pointers once, and is the sum of its arrays today. */
     bool fork = c->options.rules == COUNT_XLA_FORK;
-    count->output_bytes = fork ? (double)hlo_bytes(instruction->shape) : count_leaf_bytes(instruction->shape);
+    count->output_bytes = fork ? (double)hlo_bytes(in->shape) : count_leaf_bytes(in->shape);
     count->bytes = count->output_bytes;
-    for (int i = 0; i < instruction->operand_count; i++) {
-        count->operand_bytes[i] = (double)hlo_bytes(instruction->operands[i]->shape);
+    for (int i = 0; i < in->operand_count; i++) {
+        count->operand_bytes[i] = (double)hlo_bytes(in->operands[i]->shape);
         count->operand_use[i] = 1;
         count->bytes += count->operand_bytes[i];
     }
     count->emitted = 1;
 }
 
-void count_nothing(const struct hlo_instruction *instruction, struct instruction_count *count)
+void count_nothing(const struct hlo_instruction *in, struct instruction_count *count)
 {
     count->bytes = count->output_bytes = 0;
-    for (int i = 0; i < instruction->operand_count; i++)
+    for (int i = 0; i < in->operand_count; i++)
         count->operand_bytes[i] = 0;
 }
 
-void count_set_operand(const struct hlo_instruction *instruction, struct instruction_count *count,
-                       int operand, double bytes)
+void count_set_operand(const struct hlo_instruction *in, struct instruction_count *count, int operand,
+                       double bytes)
 {
-    if (operand < instruction->operand_count)
+    if (operand < in->operand_count)
         count->operand_bytes[operand] = bytes;
 }
 
-static const struct count_sum *callee_sum(const struct counter *c, const struct hlo_instruction *instruction,
+static const struct count_sum *callee_sum(const struct counter *c, const struct hlo_instruction *in,
                                           int callee)
 {
-    return callee < instruction->callee_count ? &c->sums[instruction->callees[callee]->index] : NULL;
+    return callee < in->callee_count ? &c->sums[in->callees[callee]->index] : NULL;
 }
 
-void count_add_function(const struct counter *c, const struct hlo_instruction *instruction,
+void count_add_function(const struct counter *c, const struct hlo_instruction *in,
                         struct instruction_count *count, int callee, double times)
 {
-    const struct count_sum *sum = callee_sum(c, instruction, callee);
+    const struct count_sum *sum = callee_sum(c, in, callee);
     if (!sum)
         return;
     /* XLA makes a reduction of no elements to one take back an operation. */
@@ -205,76 +205,73 @@ void count_add_function(const struct counter *c, const struct hlo_instruction *i
     count->unknown |= sum->unknown;
 }
 
-void count_add_call(const struct counter *c, const struct hlo_instruction *instruction,
+void count_add_call(const struct counter *c, const struct hlo_instruction *in,
                     struct instruction_count *count, int callee, double times)
 {
-    const struct count_sum *sum = callee_sum(c, instruction, callee);
+    const struct count_sum *sum = callee_sum(c, in, callee);
     if (!sum)
         return;
-    count_add_function(c, instruction, count, callee, times);
+    count_add_function(c, in, count, callee, times);
     count->bytes += times * sum->bytes;
     count->output_bytes += times * sum->output_bytes;
     count->transferred += times * sum->transferred;
     count->emitted += sum->emitted;
-    for (int i = 0; i < instruction->operand_count && i < sum->operand_count; i++) {
+    for (int i = 0; i < in->operand_count && i < sum->operand_count; i++) {
         count->operand_bytes[i] += times * sum->operand_bytes[i];
         count->operand_use[i] += sum->operand_use[i];
     }
 }
 
-void count_unknown(const struct counter *c, const struct hlo_instruction *instruction,
-                   struct instruction_count *count)
+void count_unknown(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *count)
 {
     double value = c->options.rules == COUNT_REHEARSE ? 0 : -1;
     count->flops = count->bytes = count->output_bytes = value;
-    for (int i = 0; i < instruction->operand_count; i++)
+    for (int i = 0; i < in->operand_count; i++)
         count->operand_bytes[i] = value;
     count->unknown = true;
 }
 
-static bool count_instruction(struct counter *c, const struct hlo_instruction *instruction,
+static bool count_instruction(struct counter *c, const struct hlo_instruction *in,
                               struct instruction_count *count)
 {
-    const struct hlo_operation *op = &hlo_operations[instruction->opcode];
-    if (instruction->operand_count < op->min && !(op->traits & HLO_CAPTURES)) /* the rules look at them */
+    const struct hlo_operation *op = &hlo_operations[in->opcode];
+    if (in->operand_count < op->min && !(op->traits & HLO_CAPTURES)) /* the rules look at them */
         return error_set(c->err, ERROR_INPUT, "%s:%u:%u: %s of %d operands, expected at least %d",
-                         c->module->path, instruction->line, instruction->column, op->name,
-                         instruction->operand_count, op->min);
-    count_default(c, instruction, count);
-    bool done = (c->gpu && count_gpu(c, instruction, count)) ||
-                (c->options.rules == COUNT_REHEARSE && count_rehearse(c, instruction, count));
-    return done || count_xla(c, instruction, count);
+                         c->module->path, in->line, in->column, op->name, in->operand_count, op->min);
+    count_default(c, in, count);
+    bool done = (c->gpu && count_gpu(c, in, count)) ||
+                (c->options.rules == COUNT_REHEARSE && count_rehearse(c, in, count));
+    return done || count_xla(c, in, count);
 }
 
 static bool is_elementwise_computation(const bool *elementwise, const struct hlo_computation *computation)
 {
     for (int i = 0; i < computation->count; i++) {
-        const struct hlo_instruction *instruction = computation->instructions[i];
-        if (instruction->opcode != HLO_PARAMETER && !count_is_elementwise(elementwise, instruction))
+        const struct hlo_instruction *in = computation->instructions[i];
+        if (in->opcode != HLO_PARAMETER && !count_is_elementwise(elementwise, in))
             return false;
     }
     return true;
 }
 
-bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction)
+bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *in)
 {
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_COPY:
     case HLO_CONSTANT:
     case HLO_RNG:
         return true;
     case HLO_BITCAST_CONVERT:
-        return hlo_type_bits(instruction->shape->type) ==
-               hlo_type_bits(instruction->operands[0]->shape->type);
+        return hlo_type_bits(in->shape->type) == hlo_type_bits(in->operands[0]->shape->type);
     case HLO_FUSION:
-        return instruction->callee_count && elementwise[instruction->callees[0]->index];
+        return in->callee_count && elementwise[in->callees[0]->index];
     default:
-        return hlo_is_elementwise(instruction->opcode);
+        return hlo_is_elementwise(in->opcode);
     }
 }
 
 /* Adds an instruction to the sums of its computation. */
-static void add_up(const struct counter *c, struct count_sum *sum, const struct hlo_instruction *instruction,
+static void add_up(const struct counter *c, struct count_sum *sum, const struct hlo_instruction *in,
                    const struct instruction_count *count)
 {
     sum->flops += count->flops;
@@ -284,14 +281,13 @@ static void add_up(const struct counter *c, struct count_sum *sum, const struct 
     sum->transferred += count->transferred;
     sum->emitted += count->emitted;
     sum->unknown |= count->unknown;
-    for (int i = 0; i < instruction->operand_count; i++) {
+    for (int i = 0; i < in->operand_count; i++) {
         sum->operand_bytes[i] += count->operand_bytes[i];
         sum->operand_use[i] += count->operand_use[i];
     }
     /* GpuHloCostAnalysis visits the wrapped computation with the visitor that sums up this one. */
-    if (c->options.rules == COUNT_XLA_GPU && instruction->opcode == HLO_ASYNC_START &&
-        instruction->callee_count) {
-        const struct count_sum *wrapped = &c->sums[instruction->callees[0]->index];
+    if (c->options.rules == COUNT_XLA_GPU && in->opcode == HLO_ASYNC_START && in->callee_count) {
+        const struct count_sum *wrapped = &c->sums[in->callees[0]->index];
         sum->flops += wrapped->flops;
         sum->transcendentals += wrapped->transcendentals;
         sum->bytes += wrapped->bytes;
@@ -334,24 +330,24 @@ static bool count_computation(struct counter *c, const struct hlo_computation *c
     c->out->computations[computation->index] = counts;
     c->elementwise[computation->index] = is_elementwise_computation(c->elementwise, computation);
     for (int i = 0; i < computation->count; i++) {
-        const struct hlo_instruction *instruction = computation->instructions[i];
-        if (stop_obeyed_at((size_t)i, c->err) || !count_instruction(c, instruction, &counts[i]))
+        const struct hlo_instruction *in = computation->instructions[i];
+        if (stop_obeyed_at((size_t)i, c->err) || !count_instruction(c, in, &counts[i]))
             return false;
-        add_up(c, sum, instruction, &counts[i]);
+        add_up(c, sum, in, &counts[i]);
     }
     return true;
 }
 
 /* Returns how often a callee runs when its caller does; 0 if it is no sequence of operations of its own. */
-static double calls_of(const struct counter *c, const struct hlo_instruction *instruction, int callee)
+static double calls_of(const struct counter *c, const struct hlo_instruction *in, int callee)
 {
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_CALL:
     case HLO_CONDITIONAL:
     case HLO_ASYNC_START:
         return 1;
     case HLO_WHILE: {
-        int64_t trips = c->options.rules == COUNT_REHEARSE ? hlo_trip_count(instruction) : -1;
+        int64_t trips = c->options.rules == COUNT_REHEARSE ? hlo_trip_count(in) : -1;
         if (trips < 0)
             return 1;
         return (double)trips + (callee == 0 ? 1 : 0); /* the condition once more than the body */
@@ -373,12 +369,12 @@ static bool find_runs(struct counter *c)
         const struct hlo_computation *computation = c->module->computations[i];
         struct instruction_count *counts = count_of(c, computation);
         for (int j = 0; j < computation->count && runs[i] > 0; j++) {
-            const struct hlo_instruction *instruction = computation->instructions[j];
+            const struct hlo_instruction *in = computation->instructions[j];
             if (stop_obeyed_at((size_t)j, c->err))
                 return false;
             counts[j].runs = runs[i];
-            for (int k = 0; k < instruction->callee_count; k++)
-                runs[instruction->callees[k]->index] += runs[i] * calls_of(c, instruction, k);
+            for (int k = 0; k < in->callee_count; k++)
+                runs[in->callees[k]->index] += runs[i] * calls_of(c, in, k);
         }
     }
     return true;
@@ -392,12 +388,12 @@ static bool find_unknown(struct counter *c)
     for (int i = 0; i < c->module->count; i++) {
         const struct hlo_computation *computation = c->module->computations[i];
         for (int j = 0; j < computation->count; j++) {
-            const struct hlo_instruction *instruction = computation->instructions[j];
+            const struct hlo_instruction *in = computation->instructions[j];
             if (stop_obeyed_at((size_t)j, c->err))
                 return false;
-            if (instruction->opcode != HLO_CUSTOM_CALL || !count_of(c, computation)[j].unknown)
+            if (in->opcode != HLO_CUSTOM_CALL || !count_of(c, computation)[j].unknown)
                 continue;
-            const char *target = instruction->attributes->target;
+            const char *target = in->attributes->target;
             out->unknown = arena_grow(&out->arena, out->unknown, found, &room, sizeof *out->unknown);
             target = out->unknown ? arena_string(&out->arena, target ? target : "") : NULL;
             if (!target)

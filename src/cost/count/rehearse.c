@@ -72,49 +72,48 @@ static double reduction_flops(const struct counter *c, const struct hlo_instruct
     return count_cycles(c, opcode, collective->shape->type) * count_elements(collective->shape);
 }
 
-static void count_all_reduce(const struct counter *c, const struct hlo_instruction *instruction,
+static void count_all_reduce(const struct counter *c, const struct hlo_instruction *in,
                              struct instruction_count *count)
 {
-    count->flops = reduction_flops(c, instruction);
-    count->output_bytes = count->bytes = count_leaf_bytes(instruction->shape);
-    if (instruction->opcode == HLO_ALL_REDUCE || c->options.rules == COUNT_XLA_FORK)
-        for (int i = 0; i < instruction->operand_count; i++)
+    count->flops = reduction_flops(c, in);
+    count->output_bytes = count->bytes = count_leaf_bytes(in->shape);
+    if (in->opcode == HLO_ALL_REDUCE || c->options.rules == COUNT_XLA_FORK)
+        for (int i = 0; i < in->operand_count; i++)
             count->bytes += count->operand_bytes[i];
 }
 
 /* A ring of n devices: n - 1 steps that each read and write one device's part, and the parts read or
  * written once more at the ends. */
-static void count_ring(const struct counter *c, const struct hlo_instruction *instruction,
+static void count_ring(const struct counter *c, const struct hlo_instruction *in,
                        struct instruction_count *count)
 {
-    double ranks = count_ranks(c, instruction), part = floor(count_transferred(instruction) / ranks);
+    double ranks = count_ranks(c, in), part = floor(count_transferred(in) / ranks);
     count->bytes = part * ranks + part * (2 * ranks - 1);
-    if (instruction->opcode == HLO_REDUCE_SCATTER)
-        count->flops = reduction_flops(c, instruction);
+    if (in->opcode == HLO_REDUCE_SCATTER)
+        count->flops = reduction_flops(c, in);
 }
 
-static void count_concatenate(const struct hlo_instruction *instruction, struct instruction_count *count)
+static void count_concatenate(const struct hlo_instruction *in, struct instruction_count *count)
 {
-    const struct hlo_ints *dimensions = &instruction->attributes->dimensions;
-    const struct hlo_shape *first = instruction->operands[0]->shape;
+    const struct hlo_ints *dimensions = &in->attributes->dimensions;
+    const struct hlo_shape *first = in->operands[0]->shape;
     int64_t dimension = dimensions->count ? dimensions->at[0] : 0;
     bool diverges = dimension > 0 && dimension < first->rank && first->dims[dimension] % WARP;
-    count->flops =
-        (diverges ? CONCATENATE_FLOPS_DIVERGE : CONCATENATE_FLOPS) * count_elements(instruction->shape);
+    count->flops = (diverges ? CONCATENATE_FLOPS_DIVERGE : CONCATENATE_FLOPS) * count_elements(in->shape);
 }
 
 /* The initial values are read for every result. */
-static void count_reduce(const struct counter *c, const struct hlo_instruction *instruction,
+static void count_reduce(const struct counter *c, const struct hlo_instruction *in,
                          struct instruction_count *count)
 {
-    double from = (double)hlo_elements(instruction->operands[0]->shape);
-    double to = (double)hlo_elements(count_first(instruction->shape));
-    count_add_function(c, instruction, count, 0, from - to);
-    count->output_bytes = count->bytes = count_leaf_bytes(instruction->shape);
-    int inputs = instruction->operand_count / 2;
-    for (int i = 0; i < instruction->operand_count; i++) {
+    double from = (double)hlo_elements(in->operands[0]->shape);
+    double to = (double)hlo_elements(count_first(in->shape));
+    count_add_function(c, in, count, 0, from - to);
+    count->output_bytes = count->bytes = count_leaf_bytes(in->shape);
+    int inputs = in->operand_count / 2;
+    for (int i = 0; i < in->operand_count; i++) {
         if (i >= inputs) {
-            count->operand_bytes[i] = to * (double)hlo_bytes(instruction->operands[i]->shape);
+            count->operand_bytes[i] = to * (double)hlo_bytes(in->operands[i]->shape);
             count->operand_use[i] = to;
         }
         count->bytes += count->operand_bytes[i];
@@ -122,26 +121,15 @@ static void count_reduce(const struct counter *c, const struct hlo_instruction *
 }
 
 /* Of the wrapped operations, only reduce-scatter and all-to-all count for the instruction itself. */
-static void count_async_start(const struct counter *c, const struct hlo_instruction *instruction,
+static void count_async_start(const struct counter *c, const struct hlo_instruction *in,
                               struct instruction_count *count)
 {
-    const struct hlo_instruction *wrapped =
-        instruction->callee_count ? instruction->callees[0]->root : instruction;
-    count_nothing(instruction, count);
+    const struct hlo_instruction *wrapped = in->callee_count ? in->callees[0]->root : in;
+    count_nothing(in, count);
     if (wrapped->opcode == HLO_REDUCE_SCATTER)
         count_ring(c, wrapped, count);
     if (wrapped->opcode == HLO_REDUCE_SCATTER || wrapped->opcode == HLO_ALL_TO_ALL)
         count->transferred = count_transferred(wrapped);
-}
-
-static bool count_is_gemm(const char *target)
-{
-    return target && (!strncmp(target, "__cublas$gemm", 13) || !strncmp(target, "__cublas$lt$matmul", 18));
-}
-
-static bool count_is_convolution(const char *target)
-{
-    return target && !strncmp(target, "__cudnn$conv", 12);
 }
 
 /* Beside the result a library call may hand out scratch memory: that is not its output. */
@@ -233,9 +221,10 @@ static bool count_estimate(const struct hlo_instruction *call, struct instructio
 static void count_gpu_call(const struct counter *c, const struct hlo_instruction *call,
                            struct instruction_count *count)
 {
-    const char *target = call->attributes->target;
-    if ((count_is_gemm(target) && count_gemm(call, count)) ||
-        (count_is_convolution(target) && count_convolution_call(call, count)))
+    const char *target = call->attributes->target ? call->attributes->target : "";
+    bool gemm = text_starts_with(target, "__cublas$gemm") || text_starts_with(target, "__cublas$lt$matmul");
+    if ((gemm && count_gemm(call, count)) ||
+        (text_starts_with(target, "__cudnn$conv") && count_convolution_call(call, count)))
         return;
     count_unknown(c, call, count);
     if (c->options.rules == COUNT_XLA_GPU && count_estimate(call, count))
@@ -253,49 +242,39 @@ static bool takes_cycles(const struct counter *c, enum hlo_opcode opcode)
            opcode != HLO_REDUCE_PRECISION;
 }
 
-/* Collectives that only today's XLA counts by their rings. */
-static bool count_collective(const struct counter *c, const struct hlo_instruction *instruction,
-                             struct instruction_count *count)
+bool count_gpu(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *count)
 {
-    switch (instruction->opcode) {
-    case HLO_ALL_GATHER:
-    case HLO_ALL_GATHER_START:
-    case HLO_REDUCE_SCATTER:
-        count_ring(c, instruction, count);
-        return true;
-    case HLO_ASYNC_START:
-        count_async_start(c, instruction, count);
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
-               struct instruction_count *count)
-{
-    count->transferred = count_transferred(instruction);
-    if (takes_cycles(c, instruction->opcode)) {
-        count->flops = count_cycles(c, instruction->opcode, instruction->shape->type) *
-                       count_elements(instruction->shape);
+    count->transferred = count_transferred(in);
+    if (takes_cycles(c, in->opcode)) {
+        count->flops = count_cycles(c, in->opcode, in->shape->type) * count_elements(in->shape);
         return true;
     }
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_ALL_REDUCE:
     case HLO_ALL_REDUCE_START:
-        count_all_reduce(c, instruction, count);
+        count_all_reduce(c, in, count);
         return true;
     case HLO_CONCATENATE:
-        count_concatenate(instruction, count);
+        count_concatenate(in, count);
         return true;
     case HLO_REDUCE:
-        count_reduce(c, instruction, count);
+        count_reduce(c, in, count);
         return true;
     case HLO_CUSTOM_CALL:
-        count_gpu_call(c, instruction, count);
+        count_gpu_call(c, in, count);
         return true;
+    case HLO_ALL_GATHER: /* only today's XLA counts these by their rings */
+    case HLO_ALL_GATHER_START:
+    case HLO_REDUCE_SCATTER:
+        if (c->options.rules == COUNT_XLA_GPU)
+            count_ring(c, in, count);
+        return c->options.rules == COUNT_XLA_GPU;
+    case HLO_ASYNC_START:
+        if (c->options.rules == COUNT_XLA_GPU)
+            count_async_start(c, in, count);
+        return c->options.rules == COUNT_XLA_GPU;
     default:
-        return c->options.rules == COUNT_XLA_GPU && count_collective(c, instruction, count);
+        return false;
     }
 }
 
@@ -313,14 +292,13 @@ static const struct {
     {HLO_BATCH_NORM_GRAD, 9, 6},
 };
 
-static bool count_batch_norm(const struct hlo_instruction *instruction, struct instruction_count *count)
+static bool count_batch_norm(const struct hlo_instruction *in, struct instruction_count *count)
 {
     for (size_t i = 0; i < sizeof batch_norms / sizeof *batch_norms; i++) {
-        if (instruction->opcode != batch_norms[i].opcode)
+        if (in->opcode != batch_norms[i].opcode)
             continue;
-        double features =
-            instruction->operand_count > 1 ? (double)hlo_elements(instruction->operands[1]->shape) : 1;
-        count->flops = batch_norms[i].element * (double)hlo_elements(instruction->operands[0]->shape) +
+        double features = in->operand_count > 1 ? (double)hlo_elements(in->operands[1]->shape) : 1;
+        count->flops = batch_norms[i].element * (double)hlo_elements(in->operands[0]->shape) +
                        batch_norms[i].feature * features;
         count->transcendentals = features;
         return true;
@@ -336,25 +314,25 @@ static double topk_flops(double elements, double k)
 /* Each row belongs to one group. If rows are ragged, each meets one group's matrix: a dot of the output's
  * size. If the contracted dimension is ragged, the output holds one product per group, and all groups
  * together contract it once. */
-static double ragged_dot_flops(const struct hlo_instruction *instruction)
+static double ragged_dot_flops(const struct hlo_instruction *in)
 {
-    const struct hlo_attributes *a = instruction->attributes;
-    double flops = count_dot_flops(instruction->operands[0]->shape, instruction->shape, &a->lhs_contracting);
+    const struct hlo_attributes *a = in->attributes;
+    double flops = count_dot_flops(in->operands[0]->shape, in->shape, &a->lhs_contracting);
     bool contracts = a->lhs_ragged.count && hlo_ints_have(a->lhs_contracting, a->lhs_ragged.at[0]);
-    if (contracts && instruction->shape->rank && instruction->shape->dims[0])
-        flops /= (double)instruction->shape->dims[0];
+    if (contracts && in->shape->rank && in->shape->dims[0])
+        flops /= (double)in->shape->dims[0];
     return flops;
 }
 
-static const struct hlo_shape *largest_operand(const struct hlo_instruction *instruction)
+static const struct hlo_shape *largest_operand(const struct hlo_instruction *in)
 {
     const struct hlo_shape *largest = NULL;
-    for (int i = 0; i < instruction->operand_count; i++) {
-        const struct hlo_shape *shape = instruction->operands[i]->shape;
+    for (int i = 0; i < in->operand_count; i++) {
+        const struct hlo_shape *shape = in->operands[i]->shape;
         if (!largest || count_elements(shape) > count_elements(largest))
             largest = shape;
     }
-    return largest ? largest : instruction->shape;
+    return largest ? largest : in->shape;
 }
 
 static bool count_factorization(const struct custom_call *rule, const struct hlo_instruction *call,
@@ -440,31 +418,26 @@ static bool count_by_rule(const struct custom_call *rule, const struct hlo_instr
     return false;
 }
 
-static void count_custom_call(const struct counter *c, const struct hlo_instruction *call,
-                              struct instruction_count *count)
-{
-    const char *target = call->attributes->target;
-    const struct custom_call *rule = target ? custom_call_find(c->options.custom_calls, target) : NULL;
-    if (!rule || !count_by_rule(rule, call, count))
-        count_unknown(c, call, count);
-}
-
-bool count_rehearse(const struct counter *c, const struct hlo_instruction *instruction,
+bool count_rehearse(const struct counter *c, const struct hlo_instruction *in,
                     struct instruction_count *count)
 {
-    count->transferred = count_transferred(instruction);
-    switch (instruction->opcode) {
+    const char *target = in->attributes->target;
+    const struct custom_call *rule;
+    count->transferred = count_transferred(in);
+    switch (in->opcode) {
     case HLO_CUSTOM_CALL:
-        count_custom_call(c, instruction, count);
+        rule = target ? custom_call_find(c->options.custom_calls, target) : NULL;
+        if (!rule || !count_by_rule(rule, in, count))
+            count_unknown(c, in, count);
         return true;
     case HLO_TOPK:
-        count->flops = topk_flops((double)hlo_elements(instruction->operands[0]->shape),
-                                  (double)instruction->attributes->index);
+        count->flops =
+            topk_flops((double)hlo_elements(in->operands[0]->shape), (double)in->attributes->index);
         return true;
     case HLO_RAGGED_DOT:
-        count->flops = ragged_dot_flops(instruction);
+        count->flops = ragged_dot_flops(in);
         return true;
     default:
-        return count_batch_norm(instruction, count);
+        return count_batch_norm(in, count);
     }
 }

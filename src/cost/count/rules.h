@@ -47,16 +47,16 @@ double count_leaf_bytes(const struct hlo_shape *shape);
 /* Returns ceil(log2(n)); 0 for n <= 1. */
 int count_ceil_log2(double n);
 
-void count_nothing(const struct hlo_instruction *instruction, struct instruction_count *count);
+void count_nothing(const struct hlo_instruction *in, struct instruction_count *count);
 
-void count_set_operand(const struct hlo_instruction *instruction, struct instruction_count *count,
+void count_set_operand(const struct hlo_instruction *in, struct instruction_count *count,
                        int operand, double bytes);
 
 /* Adds `times` the cost of an instruction's callee: all of it, or only its operations. Nothing without a
  * callee. */
-void count_add_call(const struct counter *c, const struct hlo_instruction *instruction,
+void count_add_call(const struct counter *c, const struct hlo_instruction *in,
                     struct instruction_count *count, int callee, double times);
-void count_add_function(const struct counter *c, const struct hlo_instruction *instruction,
+void count_add_function(const struct counter *c, const struct hlo_instruction *in,
                         struct instruction_count *count, int callee, double times);
 
 /* Counts what a rule of elements says of each element of a shape. */
@@ -65,22 +65,22 @@ void count_by_element(const struct custom_call *rule, const struct hlo_shape *sh
                       struct instruction_count *count);
 
 /* Counts an unknown custom call: -1 by XLA's rules, nothing by ours. */
-void count_unknown(const struct counter *c, const struct hlo_instruction *instruction,
+void count_unknown(const struct counter *c, const struct hlo_instruction *in,
                    struct instruction_count *count);
 
 /* The sets of rules, for an instruction whose count holds the default. GPU's and rehearse's cover only their
  * differences from XLA's and return whether they apply; XLA's return false on failure. */
-bool count_xla(const struct counter *c, const struct hlo_instruction *instruction,
+bool count_xla(const struct counter *c, const struct hlo_instruction *in,
                struct instruction_count *count);
-bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
+bool count_gpu(const struct counter *c, const struct hlo_instruction *in,
                struct instruction_count *count);
-bool count_rehearse(const struct counter *c, const struct hlo_instruction *instruction,
+bool count_rehearse(const struct counter *c, const struct hlo_instruction *in,
                     struct instruction_count *count);
 
-void count_gather(const struct hlo_instruction *gather, const struct hlo_instruction *instruction,
+void count_gather(const struct hlo_instruction *gather, const struct hlo_instruction *in,
                   struct instruction_count *count);
 void count_scatter(const struct counter *c, const struct hlo_instruction *scatter,
-                   const struct hlo_instruction *instruction, struct instruction_count *count);
+                   const struct hlo_instruction *in, struct instruction_count *count);
 
 bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
                   struct instruction_count *count);
@@ -92,10 +92,10 @@ double count_dot_flops(const struct hlo_shape *lhs, const struct hlo_shape *outp
 /* Sets the operations of a convolution or of cuDNN's custom call; false if it is malformed. */
 bool count_convolution_flops(const struct hlo_instruction *convolution, double *flops, struct error *err);
 
-void count_reduce_window(const struct counter *c, const struct hlo_instruction *instruction,
+void count_reduce_window(const struct counter *c, const struct hlo_instruction *in,
                          struct instruction_count *count);
 
 /* Returns whether every result element depends only on the operands' elements at the same place. */
-bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction);
+bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *in);
 
 #endif

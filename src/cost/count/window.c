@@ -158,13 +158,13 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
 
 /* Returns the dimension that a reduce-window reduces and spreads again over its whole length: this costs
  * a reduction and a broadcast. -1: none. */
-static int spread_dimension(const struct hlo_instruction *instruction)
+static int spread_dimension(const struct hlo_instruction *in)
 {
-    const struct hlo_attributes *a = instruction->attributes;
+    const struct hlo_attributes *a = in->attributes;
     int reduced = 0, padded = 0, found = -1;
-    if (instruction->shape->type == HLO_TYPE_TUPLE)
+    if (in->shape->type == HLO_TYPE_TUPLE)
         return -1;
-    for (int i = 0; i < a->window_rank && i < instruction->shape->rank; i++) {
+    for (int i = 0; i < a->window_rank && i < in->shape->rank; i++) {
         const struct hlo_window_dim *w = &a->window[i];
         reduced += w->size != 1;
         padded += w->pad_low || w->pad_high;
@@ -172,30 +172,28 @@ static int spread_dimension(const struct hlo_instruction *instruction)
             w->size == 2 * w->pad_low + 1)
             found = i;
     }
-    if (reduced != 1 || padded != 1 || found < 0 ||
-        a->window[found].pad_low != instruction->shape->dims[found] - 1)
+    if (reduced != 1 || padded != 1 || found < 0 || a->window[found].pad_low != in->shape->dims[found] - 1)
         return -1;
     return found;
 }
 
-void count_reduce_window(const struct counter *c, const struct hlo_instruction *instruction,
+void count_reduce_window(const struct counter *c, const struct hlo_instruction *in,
                          struct instruction_count *count)
 {
-    const struct hlo_attributes *a = instruction->attributes;
-    const struct hlo_shape *input = instruction->operands[0]->shape;
+    const struct hlo_attributes *a = in->attributes;
+    const struct hlo_shape *input = in->operands[0]->shape;
     double window = 1, inputs = (double)hlo_elements(input);
     for (int i = 0; i < a->window_rank; i++)
         window *= (double)a->window[i].size;
-    double outputs = (double)hlo_elements(count_first(instruction->shape)),
-           reductions = outputs * (window - 1);
-    int spread = spread_dimension(instruction);
+    double outputs = (double)hlo_elements(count_first(in->shape)), reductions = outputs * (window - 1);
+    int spread = spread_dimension(in);
     if (spread >= 0) {
-        window = (double)instruction->shape->dims[spread];
+        window = (double)in->shape->dims[spread];
         reductions = floor(outputs / window) + window - 1;
     }
     if (c->repeated && inputs > 0) {
         count->operand_use[0] = outputs * window / inputs;
         count->operand_bytes[0] = count->operand_use[0] * (double)hlo_bytes(input);
     }
-    count_add_function(c, instruction, count, 0, reductions);
+    count_add_function(c, in, count, 0, reductions);
 }

@@ -61,18 +61,17 @@ static int64_t unrolled(int64_t elements, const struct xla_device *device)
     return factor;
 }
 
-struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const struct xla_device *device)
+struct xla_launch xla_launch_of(const struct hlo_instruction *in, const struct xla_device *device)
 {
-    const struct hlo_shape *shape = instruction->shape;
+    const struct hlo_shape *shape = in->shape;
     while (shape->type == HLO_TYPE_TUPLE && shape->part_count)
         shape = shape->parts[0];
-    const char *config = instruction->attributes->backend_config;
-    bool loop =
-        instruction->opcode == HLO_FUSION && instruction->attributes->fusion_kind != HLO_FUSION_CUSTOM;
-    if (instruction->opcode == HLO_FUSION && config && strstr(config, "block_level_fusion_config"))
-        return tiled_launch(instruction);
+    const char *config = in->attributes->backend_config;
+    bool loop = in->opcode == HLO_FUSION && in->attributes->fusion_kind != HLO_FUSION_CUSTOM;
+    if (in->opcode == HLO_FUSION && config && strstr(config, "block_level_fusion_config"))
+        return tiled_launch(in);
     int64_t elements = hlo_elements(shape);
-    loop |= hlo_is_elementwise(instruction->opcode);
+    loop |= hlo_is_elementwise(in->opcode);
     if (loop)
         elements /= unrolled(elements, device);
     double work = (double)elements;
@@ -81,41 +80,41 @@ struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const
     return launch;
 }
 
-static bool moves_minor_dimension(const struct hlo_instruction *instruction)
+static bool moves_minor_dimension(const struct hlo_instruction *in)
 {
-    if (!instruction->operand_count || !instruction->shape->rank)
+    if (!in->operand_count || !in->shape->rank)
         return false;
-    const struct hlo_shape *from = instruction->operands[0]->shape;
-    int64_t to = hlo_minor(instruction->shape, 0);
-    if (instruction->opcode == HLO_TRANSPOSE && to < instruction->attributes->dimensions.count)
-        return instruction->attributes->dimensions.at[to] != hlo_minor(from, 0);
-    return instruction->opcode == HLO_COPY && to != hlo_minor(from, 0);
+    const struct hlo_shape *from = in->operands[0]->shape;
+    int64_t to = hlo_minor(in->shape, 0);
+    if (in->opcode == HLO_TRANSPOSE && to < in->attributes->dimensions.count)
+        return in->attributes->dimensions.at[to] != hlo_minor(from, 0);
+    return in->opcode == HLO_COPY && to != hlo_minor(from, 0);
 }
 
-static bool moves_data(const struct hlo_instruction *instruction)
+static bool moves_data(const struct hlo_instruction *in)
 {
-    enum hlo_opcode from = instruction->operand_count ? instruction->operands[0]->opcode : HLO_IOTA;
-    return from != HLO_BROADCAST && from != HLO_IOTA && moves_minor_dimension(instruction);
+    enum hlo_opcode from = in->operand_count ? in->operands[0]->opcode : HLO_IOTA;
+    return from != HLO_BROADCAST && from != HLO_IOTA && moves_minor_dimension(in);
 }
 
-static bool is_tiled_transpose(const struct hlo_instruction *instruction)
+static bool is_tiled_transpose(const struct hlo_instruction *in)
 {
-    const struct hlo_shape *from = instruction->operands[0]->shape, *to = instruction->shape;
+    const struct hlo_shape *from = in->operands[0]->shape, *to = in->shape;
     return from->dims[hlo_minor(from, 0)] >= TILED_DIMENSION && to->dims[hlo_minor(to, 0)] >= TILED_DIMENSION;
 }
 
 /* Do neighbouring threads read neighbouring elements? */
-static bool is_coalesced(const struct hlo_instruction *instruction)
+static bool is_coalesced(const struct hlo_instruction *in)
 {
-    if (instruction->opcode == HLO_FUSION && instruction->callee_count) {
-        const struct hlo_computation *fused = instruction->callees[0];
+    if (in->opcode == HLO_FUSION && in->callee_count) {
+        const struct hlo_computation *fused = in->callees[0];
         for (int i = 0; i < fused->count; i++)
             if (moves_data(fused->instructions[i]) &&
                 !(fused->instructions[i] == fused->root && is_tiled_transpose(fused->root)))
                 return false;
         return true;
     }
-    return !moves_minor_dimension(instruction) || is_tiled_transpose(instruction);
+    return !moves_minor_dimension(in) || is_tiled_transpose(in);
 }
 
 static double read_seconds(const struct xla_device *device, double blocks, double size, double total,
@@ -141,16 +140,16 @@ static double element_bytes(const struct hlo_shape *shape)
     return shape->type == HLO_TYPE_TUPLE ? 8 : (hlo_type_bits(shape->type) + 7) / 8;
 }
 
-struct xla_time xla_time_of(const struct hlo_instruction *instruction, const struct instruction_count *count,
+struct xla_time xla_time_of(const struct hlo_instruction *in, const struct instruction_count *count,
                             const struct xla_device *device)
 {
     struct xla_time time = {0};
-    struct xla_launch launch = xla_launch_of(instruction, device);
+    struct xla_launch launch = xla_launch_of(in, device);
     double lanes = fmin(launch.blocks, device->sms) * fmin(launch.threads, device->lanes);
     time.compute = quarter_nanoseconds(count->flops * 1e-9 / floor(2e-9 * device->clock_hz * lanes));
-    bool coalesced = is_coalesced(instruction);
-    for (int i = 0; i < instruction->operand_count; i++) {
-        const struct hlo_shape *shape = instruction->operands[i]->shape;
+    bool coalesced = is_coalesced(in);
+    for (int i = 0; i < in->operand_count; i++) {
+        const struct hlo_shape *shape = in->operands[i]->shape;
         time.read +=
             quarter_nanoseconds(read_seconds(device, launch.blocks, (double)hlo_bytes(shape),
                                              count->operand_bytes[i], element_bytes(shape), coalesced));
@@ -182,9 +181,9 @@ struct xla_device xla_device_of(const struct cost_device *device)
     };
 }
 
-static bool is_kernel(const struct hlo_instruction *instruction)
+static bool is_kernel(const struct hlo_instruction *in)
 {
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_PARAMETER:
     case HLO_CONSTANT:
     case HLO_TUPLE:
@@ -206,11 +205,10 @@ double xla_module_seconds(const struct module_count *count, const struct hlo_mod
     double sum = 0;
     for (int c = 0; c < module->count; c++)
         for (int i = 0; i < module->computations[c]->count; i++) {
-            const struct hlo_instruction *instruction = module->computations[c]->instructions[i];
+            const struct hlo_instruction *in = module->computations[c]->instructions[i];
             const struct instruction_count *counted = &count->computations[c][i];
-            if (counted->runs > 0 && !counted->unknown && is_kernel(instruction))
-                sum +=
-                    counted->runs * (XLA_LAUNCH_SECONDS + xla_time_of(instruction, counted, device).seconds);
+            if (counted->runs > 0 && !counted->unknown && is_kernel(in))
+                sum += counted->runs * (XLA_LAUNCH_SECONDS + xla_time_of(in, counted, device).seconds);
         }
     return sum;
 }

@@ -27,10 +27,10 @@ struct xla_time {
 
 #define XLA_LAUNCH_SECONDS 1e-6
 
-struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const struct xla_device *device);
+struct xla_launch xla_launch_of(const struct hlo_instruction *in, const struct xla_device *device);
 
 /* Returns the time of an instruction counted by xla-gpu rules. */
-struct xla_time xla_time_of(const struct hlo_instruction *instruction, const struct instruction_count *count,
+struct xla_time xla_time_of(const struct hlo_instruction *in, const struct instruction_count *count,
                             const struct xla_device *device);
 
 /* Returns XLA's view of one of our devices. */

@@ -6,10 +6,10 @@
 /* Elements from which on a constant of floating point numbers is taken for a weight. */
 #define MIN_WEIGHT 1024
 
-bool derive_is_weight(const struct hlo_instruction *instruction)
+bool derive_is_weight(const struct hlo_instruction *in)
 {
-    return instruction->opcode == HLO_CONSTANT && !op_is_splat(instruction) &&
-           hlo_type_is_float(instruction->shape->type) && hlo_elements(instruction->shape) >= MIN_WEIGHT;
+    return in->opcode == HLO_CONSTANT && !op_is_splat(in) && hlo_type_is_float(in->shape->type) &&
+           hlo_elements(in->shape) >= MIN_WEIGHT;
 }
 
 /* The argument that a value is a view, conversion or slice of, or is gathered from. */
@@ -28,16 +28,15 @@ struct argument_search {
     struct error *err;
 };
 
-static struct origin origin_of(const struct origin *origin, const struct hlo_instruction *instruction,
+static struct origin origin_of(const struct origin *origin, const struct hlo_instruction *in,
                                const struct origin *given)
 {
-    if (instruction->opcode == HLO_PARAMETER && instruction->parameter >= 0)
-        return given ? given[instruction->parameter] : (struct origin){(int)instruction->parameter, false};
-    bool sliced = instruction->opcode == HLO_DYNAMIC_SLICE;
-    bool through = sliced || op_class(instruction) == OP_VIEW || instruction->opcode == HLO_CONVERT ||
-                   instruction->opcode == HLO_COPY || instruction->opcode == HLO_ALL_GATHER ||
-                   instruction->opcode == HLO_ALL_GATHER_START;
-    struct origin from = through ? origin[instruction->operands[0]->index] : (struct origin){COMPUTED, false};
+    if (in->opcode == HLO_PARAMETER && in->parameter >= 0)
+        return given ? given[in->parameter] : (struct origin){(int)in->parameter, false};
+    bool sliced = in->opcode == HLO_DYNAMIC_SLICE;
+    bool through = sliced || op_class(in) == OP_VIEW || in->opcode == HLO_CONVERT || in->opcode == HLO_COPY ||
+                   in->opcode == HLO_ALL_GATHER || in->opcode == HLO_ALL_GATHER_START;
+    struct origin from = through ? origin[in->operands[0]->index] : (struct origin){COMPUTED, false};
     from.sliced |= sliced;
     return from;
 }

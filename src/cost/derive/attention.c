@@ -17,11 +17,10 @@ struct pattern {
     const struct hlo_instruction *scores;
 };
 
-static bool is_simple(const struct hlo_instruction *instruction)
+static bool is_simple(const struct hlo_instruction *in)
 {
-    enum op_class class = op_class(instruction);
-    return class == OP_ELEMENTWISE || class == OP_VIEW || class == OP_REDUCE ||
-           instruction->opcode == HLO_IOTA;
+    enum op_class class = op_class(in);
+    return class == OP_ELEMENTWISE || class == OP_VIEW || class == OP_REDUCE || in->opcode == HLO_IOTA;
 }
 
 /* Finds the instructions that the weights are computed from; returns false if they are not one product

@@ -73,6 +73,6 @@ bool derive_backward(struct derived *derived, struct arena *arena, const struct 
                      const struct derive_options *options, struct error *err);
 
 /* Returns whether a constant must be a model's parameter: many floating point numbers. */
-bool derive_is_weight(const struct hlo_instruction *instruction);
+bool derive_is_weight(const struct hlo_instruction *in);
 
 #endif

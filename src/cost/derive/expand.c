@@ -247,27 +247,27 @@ static value without_unit(enum hlo_opcode opcode, const value *operands)
     return NULL;
 }
 
-void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
+void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *in,
                      struct hlo_instruction *const *operands, struct hlo_instruction **out)
 {
     *out = NULL;
-    for (int i = 0; i < instruction->operand_count; i++)
+    for (int i = 0; i < in->operand_count; i++)
         if (!operands[i])
             return;
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_ADD:
     case HLO_SUBTRACT:
     case HLO_MULTIPLY:
     case HLO_DIVIDE: /* x + 0, x * 1: nothing, as all compilers have it */
-        *out = without_unit(instruction->opcode, operands);
+        *out = without_unit(in->opcode, operands);
         break;
     case HLO_BATCH_NORM_TRAINING:
     case HLO_BATCH_NORM_INFERENCE:
     case HLO_BATCH_NORM_GRAD:
-        *out = batch_norm(graph, instruction->opcode, operands, instruction->operand_count);
+        *out = batch_norm(graph, in->opcode, operands, in->operand_count);
         break;
     case HLO_CUSTOM_CALL:
-        *out = custom_call(graph, instruction, operands);
+        *out = custom_call(graph, in, operands);
         break;
     default:
         break;

@@ -44,32 +44,32 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* Returns the bytes of the larger of operands and result. The start of a collective results in a tuple of
  * both; its end moves nothing. */
-static int64_t transfer_bytes(const struct hlo_instruction *instruction)
+static int64_t transfer_bytes(const struct hlo_instruction *in)
 {
-    const struct hlo_shape *result = instruction->shape;
+    const struct hlo_shape *result = in->shape;
     int64_t bytes = 0;
-    if (hlo_operations[instruction->opcode].traits & HLO_ENDS)
+    if (hlo_operations[in->opcode].traits & HLO_ENDS)
         return 0;
-    switch (instruction->opcode) {
+    switch (in->opcode) {
     case HLO_ALL_GATHER_START:
     case HLO_COLLECTIVE_PERMUTE_START:
         for (int i = 0; i < result->part_count; i++)
             bytes = larger(bytes, hlo_leaf_bytes(result->parts[i]));
         return result->part_count ? bytes : hlo_leaf_bytes(result);
     case HLO_RAGGED_ALL_TO_ALL: /* the rows; its result, or a gradient, is longer */
-        bytes = hlo_leaf_bytes(instruction->operands[0]->shape);
+        bytes = hlo_leaf_bytes(in->operands[0]->shape);
         return bytes < hlo_leaf_bytes(result) ? bytes : hlo_leaf_bytes(result);
     default:
-        for (int i = 0; i < instruction->operand_count; i++)
-            bytes += hlo_leaf_bytes(instruction->operands[i]->shape);
+        for (int i = 0; i < in->operand_count; i++)
+            bytes += hlo_leaf_bytes(in->operands[i]->shape);
         return larger(bytes, hlo_leaf_bytes(result));
     }
 }
 
-static bool add_transfer(struct fusion_context *work, const struct hlo_instruction *instruction)
+static bool add_transfer(struct fusion_context *work, const struct hlo_instruction *in)
 {
     struct fused *fused = work->fused;
-    int64_t bytes = transfer_bytes(instruction);
+    int64_t bytes = transfer_bytes(in);
     if (bytes == 0)
         return true;
     fused->transfers = arena_grow(work->arena, fused->transfers, fused->transfer_count, &work->transfer_room,
@@ -77,9 +77,9 @@ static bool add_transfer(struct fusion_context *work, const struct hlo_instructi
     if (!fused->transfers)
         return error_memory(work->err);
     fused->transfers[fused->transfer_count++] = (struct fused_transfer){
-        .instruction = instruction,
+        .instruction = in,
         .bytes = (double)bytes,
-        .group = larger(instruction->attributes->group_size, instruction->attributes->pair_count),
+        .group = larger(in->attributes->group_size, in->attributes->pair_count),
         .repeats = work->repeats,
     };
     return true;
@@ -140,10 +140,10 @@ static bool is_written(const struct fuser *f, int n)
 }
 
 /* An update is written in place. */
-static double bytes_made(const struct hlo_instruction *instruction)
+static double bytes_made(const struct hlo_instruction *in)
 {
-    bool update = instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE;
-    return (double)hlo_leaf_bytes(update ? instruction->operands[1]->shape : instruction->shape);
+    bool update = in->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+    return (double)hlo_leaf_bytes(update ? in->operands[1]->shape : in->shape);
 }
 
 static double bytes_written(const struct fuser *f, int group)
@@ -252,18 +252,18 @@ static void set_product(struct kernel *kernel, const struct op_product *product)
                                                 product->size.k <= MAX_HEAD);
 }
 
-static void set_attention(struct kernel *kernel, const struct hlo_instruction *instruction,
+static void set_attention(struct kernel *kernel, const struct hlo_instruction *in,
                           enum attention_kind attention)
 {
     struct op_product product;
-    const int64_t *sizes = instruction->attributes->sizes.at;
-    op_product(instruction, &product);
+    const int64_t *sizes = in->attributes->sizes.at;
+    op_product(in, &product);
     set_product(kernel, &product);
     kernel->kind = KERNEL_ATTENTION;
     kernel->name = "attention";
     kernel->inner = false;
     kernel->causal = sizes[4] != 0;
-    kernel->backward = op_is_target(instruction, OP_TARGET_ATTENTION_BACKWARD);
+    kernel->backward = op_is_target(in, OP_TARGET_ATTENTION_BACKWARD);
     kernel->attention = attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2 : attention;
 }
 
@@ -299,11 +299,11 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
 
 /* A factorization or a solver of a library: the steps of a matrix wait for one another, matrices of a batch do not. */
 static void set_steps(struct kernel *kernel, const struct custom_call *known,
-                      const struct hlo_instruction *instruction)
+                      const struct hlo_instruction *in)
 {
     double columns = 0.0;
-    for (int i = 0; i < instruction->operand_count; i++) {
-        const struct hlo_shape *shape = instruction->operands[i]->shape;
+    for (int i = 0; i < in->operand_count; i++) {
+        const struct hlo_shape *shape = in->operands[i]->shape;
         if (shape->rank >= 2 && columns == 0.0)
             columns = fmin((double)shape->dims[shape->rank - 1], (double)shape->dims[shape->rank - 2]);
     }
@@ -313,24 +313,24 @@ static void set_steps(struct kernel *kernel, const struct custom_call *known,
 
 static struct fused_kernel *lone_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
-    const struct hlo_instruction *instruction = graph->at[index];
+    const struct hlo_instruction *in = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
     struct fused_kernel *kernel = add_kernel(work);
     const struct hlo_instruction **list =
         kernel ? ARENA_ARRAY(work->arena, 1, const struct hlo_instruction *) : NULL;
     if (!list)
         return error_memory(work->err), NULL;
-    list[0] = instruction;
+    list[0] = in;
     kernel->count = 1;
     kernel->instructions = list;
-    kernel->kernel.name = hlo_opcode_name(instruction->opcode);
-    kernel->kernel.bytes = count ? count->bytes : op_bytes(instruction);
-    kernel->kernel.lane_flops = op_lane_flops(instruction);
-    const char *library = instruction->opcode == HLO_CHOLESKY           ? "Cholesky"
-                          : instruction->opcode == HLO_TRIANGULAR_SOLVE ? "TriangularSolve"
-                                                                        : NULL;
+    kernel->kernel.name = hlo_opcode_name(in->opcode);
+    kernel->kernel.bytes = count ? count->bytes : op_bytes(in);
+    kernel->kernel.lane_flops = op_lane_flops(in);
+    const char *library = in->opcode == HLO_CHOLESKY           ? "Cholesky"
+                          : in->opcode == HLO_TRIANGULAR_SOLVE ? "TriangularSolve"
+                                                               : NULL;
     if (library)
-        set_steps(&kernel->kernel, custom_call_find(NULL, library), instruction);
+        set_steps(&kernel->kernel, custom_call_find(NULL, library), in);
     return kernel;
 }
 
@@ -425,12 +425,12 @@ static const struct hlo_instruction *find_products(const struct hlo_computation 
 {
     const struct hlo_instruction *found = NULL;
     for (int i = 0; i < computation->count && depth < OP_DEPTH; i++) {
-        const struct hlo_instruction *instruction = computation->instructions[i], *inner = NULL;
-        if (op_class(instruction) == OP_PRODUCT) {
-            inner = instruction;
+        const struct hlo_instruction *in = computation->instructions[i], *inner = NULL;
+        if (op_class(in) == OP_PRODUCT) {
+            inner = in;
             ++*count;
-        } else if (instruction->opcode == HLO_FUSION && instruction->callee_count) {
-            inner = find_products(instruction->callees[0], depth + 1, count);
+        } else if (in->opcode == HLO_FUSION && in->callee_count) {
+            inner = find_products(in->callees[0], depth + 1, count);
         }
         found = inner ? inner : found;
     }
@@ -499,14 +499,14 @@ static bool loop_kernels(struct fusion_context *work, const struct hlo_instructi
 
 static bool lone_group(struct fusion_context *work, const struct fuser *f, const struct fuse_group *group)
 {
-    const struct hlo_instruction *instruction = f->graph->at[group->shape.hero];
+    const struct hlo_instruction *in = f->graph->at[group->shape.hero];
     if (group->shape.kind == OP_LOOP)
-        return loop_kernels(work, instruction);
+        return loop_kernels(work, in);
     if (group->shape.kind == OP_COLLECTIVE)
-        return add_transfer(work, instruction);
-    if (instruction->opcode == HLO_CUSTOM_CALL)
+        return add_transfer(work, in);
+    if (in->opcode == HLO_CUSTOM_CALL)
         return custom_kernel(work, f->graph, group->shape.hero);
-    if (instruction->opcode == HLO_FUSION)
+    if (in->opcode == HLO_FUSION)
         return fusion_kernel(work, f->graph, group->shape.hero);
     return lone_kernel(work, f->graph, group->shape.hero) != NULL;
 }

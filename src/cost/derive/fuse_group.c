@@ -36,11 +36,11 @@ static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group
     return true;
 }
 
-static enum fuse_reduction reduction_of(const struct hlo_instruction *instruction, struct fuse_group *group)
+static enum fuse_reduction reduction_of(const struct hlo_instruction *in, struct fuse_group *group)
 {
-    if (instruction->opcode != HLO_REDUCE)
+    if (in->opcode != HLO_REDUCE)
         return REDUCTION_NONE;
-    bool rows = reduced_dims(instruction, group) && group->shape.width <= MAX_ROW &&
+    bool rows = reduced_dims(in, group) && group->shape.width <= MAX_ROW &&
                 (group->shape.outer > 1 || group->shape.inner == 1);
     return rows ? REDUCTION_ROWS : REDUCTION_ACROSS;
 }
@@ -186,9 +186,9 @@ static void reorder(struct fuser *f, int a, int b, int joined)
 
 /* ---- may two groups be one? ---- */
 
-static int64_t result_elements(const struct hlo_instruction *instruction)
+static int64_t result_elements(const struct hlo_instruction *in)
 {
-    const struct hlo_shape *shape = instruction->shape;
+    const struct hlo_shape *shape = in->shape;
     return hlo_elements(shape->part_count ? shape->parts[0] : shape);
 }
 
@@ -312,23 +312,23 @@ static int join(struct fuser *f, int a, int b)
 
 static int new_group(struct fuser *f, int index)
 {
-    const struct hlo_instruction *instruction = f->graph->at[index];
+    const struct hlo_instruction *in = f->graph->at[index];
     struct fuse_node *node = &f->nodes[index];
     bool joins = node->class == OP_ELEMENTWISE || node->class == OP_MOVE || node->class == OP_REDUCE;
     struct fuse_group *group = &f->groups[f->group_count];
     *group = (struct fuse_group){
         .shape.kind = joins ? OP_ELEMENTWISE : node->class,
-        .elements = op_elements(instruction),
+        .elements = op_elements(in),
         .shape.hero = index,
         .head = index,
         .tail = index,
         .count = 1,
-        .gathers = node->class == OP_MOVE && op_class(instruction) != OP_VIEW &&
-                   instruction->opcode != HLO_RNG && instruction->opcode != HLO_IOTA &&
-                   !(instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE && fuse_is_placed(f, instruction, 2)),
+        .gathers = node->class == OP_MOVE && op_class(in) != OP_VIEW && in->opcode != HLO_RNG &&
+                   in->opcode != HLO_IOTA &&
+                   !(in->opcode == HLO_DYNAMIC_UPDATE_SLICE && fuse_is_placed(f, in, 2)),
         .position = index,
     };
-    group->shape.reduction = reduction_of(instruction, group);
+    group->shape.reduction = reduction_of(in, group);
     node->group = f->group_count;
     f->at_position[index] = f->group_count;
     return f->group_count++;

@@ -77,11 +77,11 @@ bool fuse_find_groups(struct fuser *f);
 int fuse_by_position(const void *a, const void *b); /* of struct fuse_reach, for qsort */
 
 /* Returns whether operands of an instruction, from `first` on, are known when it is launched: the place of a slice. */
-static inline bool fuse_is_placed(const struct fuser *f, const struct hlo_instruction *instruction, int first)
+static inline bool fuse_is_placed(const struct fuser *f, const struct hlo_instruction *in, int first)
 {
     bool known = true;
-    for (int o = first; known && o < instruction->operand_count; o++)
-        known = f->nodes[instruction->operands[o]->index].folded;
+    for (int o = first; known && o < in->operand_count; o++)
+        known = f->nodes[in->operands[o]->index].folded;
     return known;
 }
 

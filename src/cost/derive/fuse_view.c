@@ -5,21 +5,20 @@
 
 enum demand { DEMAND_RESULT = 1, DEMAND_PRODUCT = 2, DEMAND_BUFFER = 4 };
 
-static bool is_expanding(const struct hlo_instruction *instruction)
+static bool is_expanding(const struct hlo_instruction *in)
 {
-    return instruction->opcode == HLO_BROADCAST &&
-           hlo_elements(instruction->shape) > hlo_elements(instruction->operands[0]->shape);
+    return in->opcode == HLO_BROADCAST && hlo_elements(in->shape) > hlo_elements(in->operands[0]->shape);
 }
 
 /* Returns whether it changes the order of dimensions longer than 1. */
-static bool is_moving(const struct hlo_instruction *instruction)
+static bool is_moving(const struct hlo_instruction *in)
 {
-    if (instruction->opcode != HLO_TRANSPOSE)
+    if (in->opcode != HLO_TRANSPOSE)
         return false;
     int64_t before = -1;
-    const struct hlo_ints *order = &instruction->attributes->dimensions;
+    const struct hlo_ints *order = &in->attributes->dimensions;
     for (int i = 0; i < order->count; i++) {
-        if (instruction->shape->dims[i] <= 1)
+        if (in->shape->dims[i] <= 1)
             continue;
         if (order->at[i] < before)
             return true;
@@ -72,38 +71,37 @@ static void find_demands(struct fuser *f, unsigned *demands)
         demands[graph->roots[i]->index] |= DEMAND_RESULT;
     for (int i = graph->count; i-- > f->first;) {
         struct fuse_node *node = &f->nodes[i];
-        const struct hlo_instruction *instruction = graph->at[i];
+        const struct hlo_instruction *in = graph->at[i];
         if (stop_wanted_at((size_t)i))
             break;
         if (node->folded && demands[i] && node->class != OP_INPUT)
             node->folded = false;
-        if (node->class == OP_VIEW && !node->folded && must_be_in_memory(instruction, demands[i]))
+        if (node->class == OP_VIEW && !node->folded && must_be_in_memory(in, demands[i]))
             node->class = OP_MOVE;
-        if (instruction->opcode == HLO_CONVERT && demands[i] == DEMAND_PRODUCT && !node->folded &&
-            hlo_type_bits(instruction->operands[0]->shape->type) <= 8 &&
-            hlo_type_bits(instruction->shape->type) == 16)
+        if (in->opcode == HLO_CONVERT && demands[i] == DEMAND_PRODUCT && !node->folded &&
+            hlo_type_bits(in->operands[0]->shape->type) <= 8 && hlo_type_bits(in->shape->type) == 16)
             node->class = OP_VIEW; /* widened where it is multiplied */
-        for (int o = 0; o < instruction->operand_count; o++)
-            demands[instruction->operands[o]->index] |= demand_of(f, demands, instruction, o);
+        for (int o = 0; o < in->operand_count; o++)
+            demands[in->operands[o]->index] |= demand_of(f, demands, in, o);
     }
 }
 
 static void classify(struct fuser *f)
 {
     for (int i = 0; i < f->graph->count; i++) {
-        const struct hlo_instruction *instruction = f->graph->at[i];
+        const struct hlo_instruction *in = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
         if (stop_wanted_at((size_t)i))
             break;
-        node->class = op_class(instruction);
+        node->class = op_class(in);
         node->group = node->next = -1;
         node->escapes = f->kept && f->kept[i];
         bool simple = node->class == OP_VIEW || node->class == OP_ELEMENTWISE || node->class == OP_MOVE;
-        bool made = instruction->opcode == HLO_IOTA || instruction->operand_count > 0;
-        node->folded = op_is_splat(instruction) || (simple && made && instruction->opcode != HLO_RNG);
-        for (int o = 0; node->folded && o < instruction->operand_count; o++)
-            node->folded = f->nodes[instruction->operands[o]->index].folded;
-        if (instruction->opcode == HLO_DYNAMIC_SLICE && !node->folded && fuse_is_placed(f, instruction, 1))
+        bool made = in->opcode == HLO_IOTA || in->operand_count > 0;
+        node->folded = op_is_splat(in) || (simple && made && in->opcode != HLO_RNG);
+        for (int o = 0; node->folded && o < in->operand_count; o++)
+            node->folded = f->nodes[in->operands[o]->index].folded;
+        if (in->opcode == HLO_DYNAMIC_SLICE && !node->folded && fuse_is_placed(f, in, 1))
             node->class = OP_VIEW;
     }
 }
@@ -112,18 +110,18 @@ static void classify(struct fuser *f)
 static void find_bases(struct fuser *f)
 {
     for (int i = 0; i < f->graph->count; i++) {
-        const struct hlo_instruction *instruction = f->graph->at[i];
+        const struct hlo_instruction *in = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
         if (stop_wanted_at((size_t)i))
             break;
         node->base = node->part = i;
-        node->bytes = hlo_leaf_bytes(instruction->shape);
+        node->bytes = hlo_leaf_bytes(in->shape);
         if (node->class != OP_VIEW)
             continue;
-        const struct fuse_node *of = &f->nodes[instruction->operands[0]->index];
+        const struct fuse_node *of = &f->nodes[in->operands[0]->index];
         node->base = of->base;
         node->part = of->part;
-        node->moved = of->moved || is_moving(instruction);
+        node->moved = of->moved || is_moving(in);
         if (of->bytes <= node->bytes)
             node->bytes = of->bytes;
         else
@@ -170,17 +168,17 @@ static bool add_operand(struct fuser *f, const struct hlo_instruction *operand)
 static bool add_edges(struct fuser *f)
 {
     for (int i = 0; i < f->graph->count; i++) {
-        const struct hlo_instruction *instruction = f->graph->at[i];
+        const struct hlo_instruction *in = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
         if (stop_obeyed_at((size_t)i, f->err))
             return false;
         node->edge_first = f->edge_count;
-        for (int o = 0; fuse_runs(f, i) && o < instruction->operand_count; o++) {
+        for (int o = 0; fuse_runs(f, i) && o < in->operand_count; o++) {
             int before = f->edge_count;
-            if (!add_operand(f, instruction->operands[o]))
+            if (!add_operand(f, in->operands[o]))
                 return false;
             if (o == 0 && f->edge_count > before)
-                narrow_edge(f, instruction);
+                narrow_edge(f, in);
         }
         node->edge_count = f->edge_count - node->edge_first;
     }

@@ -5,40 +5,39 @@
 #include <math.h>
 #include <string.h>
 
-bool op_is_target(const struct hlo_instruction *instruction, const char *target)
+bool op_is_target(const struct hlo_instruction *in, const char *target)
 {
-    return instruction->opcode == HLO_CUSTOM_CALL && instruction->attributes->target &&
-           strcmp(instruction->attributes->target, target) == 0;
+    return in->opcode == HLO_CUSTOM_CALL && in->attributes->target &&
+           strcmp(in->attributes->target, target) == 0;
 }
 
 /* Annotations of where data lies: nothing runs. */
-static bool is_annotation(const struct hlo_instruction *instruction)
+static bool is_annotation(const struct hlo_instruction *in)
 {
     static const char *const names[] = {
         "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
         "LayoutConstraint", "MoveToDevice",         "MoveToHost",           OP_TARGET_SHARD};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (op_is_target(instruction, names[i]))
-            return instruction->operand_count > 0;
+        if (op_is_target(in, names[i]))
+            return in->operand_count > 0;
     return false;
 }
 
-static enum op_class custom_class(const struct hlo_instruction *instruction)
+static enum op_class custom_class(const struct hlo_instruction *in)
 {
-    if (op_is_target(instruction, OP_TARGET_PRODUCT))
+    if (op_is_target(in, OP_TARGET_PRODUCT))
         return OP_PRODUCT;
-    if (op_is_target(instruction, OP_TARGET_ATTENTION) ||
-        op_is_target(instruction, OP_TARGET_ATTENTION_BACKWARD))
+    if (op_is_target(in, OP_TARGET_ATTENTION) || op_is_target(in, OP_TARGET_ATTENTION_BACKWARD))
         return OP_ATTENTION;
-    return is_annotation(instruction) ? OP_VIEW : OP_ALONE;
+    return is_annotation(in) ? OP_VIEW : OP_ALONE;
 }
 
-enum op_class op_class(const struct hlo_instruction *instruction)
+enum op_class op_class(const struct hlo_instruction *in)
 {
-    enum op_class class = hlo_operations[instruction->opcode].class;
-    if (instruction->opcode == HLO_CUSTOM_CALL)
-        return custom_class(instruction);
-    return class == OP_VIEW && instruction->operand_count == 0 ? OP_NOTHING : class;
+    enum op_class class = hlo_operations[in->opcode].class;
+    if (in->opcode == HLO_CUSTOM_CALL)
+        return custom_class(in);
+    return class == OP_VIEW && in->operand_count == 0 ? OP_NOTHING : class;
 }
 
 static int64_t leaf_elements(const struct hlo_shape *shape)
@@ -48,13 +47,13 @@ static int64_t leaf_elements(const struct hlo_shape *shape)
     return leaf_elements(shape->parts[0]); /* variadic: all alike */
 }
 
-int64_t op_elements(const struct hlo_instruction *instruction)
+int64_t op_elements(const struct hlo_instruction *in)
 {
-    if (instruction->opcode == HLO_REDUCE && instruction->operand_count)
-        return hlo_elements(instruction->operands[0]->shape);
-    if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE && instruction->operand_count > 1)
-        return hlo_elements(instruction->operands[1]->shape);
-    return leaf_elements(instruction->shape);
+    if (in->opcode == HLO_REDUCE && in->operand_count)
+        return hlo_elements(in->operands[0]->shape);
+    if (in->opcode == HLO_DYNAMIC_UPDATE_SLICE && in->operand_count > 1)
+        return hlo_elements(in->operands[1]->shape);
+    return leaf_elements(in->shape);
 }
 
 enum hlo_opcode op_reducer(const struct hlo_instruction *reduce)
@@ -62,19 +61,18 @@ enum hlo_opcode op_reducer(const struct hlo_instruction *reduce)
     return reduce->callee_count ? reduce->callees[0]->root->opcode : HLO_ADD;
 }
 
-bool op_is_splat(const struct hlo_instruction *instruction)
+bool op_is_splat(const struct hlo_instruction *in)
 {
-    return instruction->opcode == HLO_CONSTANT &&
-           (instruction->splat || hlo_elements(instruction->shape) <= 1);
+    return in->opcode == HLO_CONSTANT && (in->splat || hlo_elements(in->shape) <= 1);
 }
 
 /* ---- arithmetic ---- */
 
-static double callee_flops(const struct hlo_instruction *instruction, int callee)
+static double callee_flops(const struct hlo_instruction *in, int callee)
 {
-    if (callee >= instruction->callee_count || instruction->callees[callee]->count == 0)
+    if (callee >= in->callee_count || in->callees[callee]->count == 0)
         return 1.0;
-    const struct hlo_computation *computation = instruction->callees[callee];
+    const struct hlo_computation *computation = in->callees[callee];
     double sum = 0.0;
     for (int i = 0; i < computation->count; i++)
         if (op_class(computation->instructions[i]) == OP_ELEMENTWISE)
@@ -82,11 +80,11 @@ static double callee_flops(const struct hlo_instruction *instruction, int callee
     return sum;
 }
 
-static double window_size(const struct hlo_instruction *instruction)
+static double window_size(const struct hlo_instruction *in)
 {
     double size = 1.0;
-    for (int i = 0; i < instruction->attributes->window_rank; i++)
-        size *= (double)instruction->attributes->window[i].size;
+    for (int i = 0; i < in->attributes->window_rank; i++)
+        size *= (double)in->attributes->window[i].size;
     return size;
 }
 
@@ -103,45 +101,43 @@ static double fusion_flops(const struct hlo_instruction *fusion, int depth)
     return sum;
 }
 
-double op_lane_flops(const struct hlo_instruction *instruction)
+double op_lane_flops(const struct hlo_instruction *in)
 {
-    double elements = (double)op_elements(instruction);
-    switch (instruction->opcode) {
+    double elements = (double)op_elements(in);
+    switch (in->opcode) {
     case HLO_MAP:
     case HLO_REDUCE:
-        return elements * callee_flops(instruction, 0);
+        return elements * callee_flops(in, 0);
     case HLO_REDUCE_WINDOW:
-        return elements * window_size(instruction) * callee_flops(instruction, 0);
+        return elements * window_size(in) * callee_flops(in, 0);
     case HLO_SELECT_AND_SCATTER:
-        return (double)hlo_elements(instruction->operands[1]->shape) * (window_size(instruction) + 1.0);
+        return (double)hlo_elements(in->operands[1]->shape) * (window_size(in) + 1.0);
     case HLO_SCATTER:
-        return instruction->operand_count > 2 ? (double)hlo_elements(instruction->operands[2]->shape)
-                                              : elements;
+        return in->operand_count > 2 ? (double)hlo_elements(in->operands[2]->shape) : elements;
     case HLO_SORT:
     case HLO_TOPK: /* a bitonic network's comparisons */
-        elements = (double)leaf_elements(instruction->operands[0]->shape);
+        elements = (double)leaf_elements(in->operands[0]->shape);
         return elements * fmax(log2(fmax(elements, 2.0)), 1.0);
     case HLO_FFT:
         return 5.0 * elements * log2(fmax(elements, 2.0));
     case HLO_CHOLESKY:
     case HLO_TRIANGULAR_SOLVE: {
-        const struct hlo_shape *a = instruction->operands[0]->shape;
+        const struct hlo_shape *a = in->operands[0]->shape;
         return elements * (a->rank ? (double)a->dims[a->rank - 1] : 1.0);
     }
     case HLO_FUSION:
-        return fusion_flops(instruction, 0);
+        return fusion_flops(in, 0);
     case HLO_RNG_BIT_GENERATOR:
-        return (double)hlo_leaf_bytes(instruction->shape) / 4.0 * hlo_operations[HLO_RNG_BIT_GENERATOR].lanes;
+        return (double)hlo_leaf_bytes(in->shape) / 4.0 * hlo_operations[HLO_RNG_BIT_GENERATOR].lanes;
     default:
         break;
     }
     /* a function of chlo, which keeps its name */
-    const struct custom_call *special =
-        instruction->attributes->target && hlo_is_elementwise(instruction->opcode)
-            ? custom_call_find(NULL, instruction->attributes->target)
-            : NULL;
-    return elements * (special ? special->flops + 20.0 * special->transcendentals
-                               : hlo_operations[instruction->opcode].lanes);
+    const struct custom_call *special = in->attributes->target && hlo_is_elementwise(in->opcode)
+                                            ? custom_call_find(NULL, in->attributes->target)
+                                            : NULL;
+    return elements *
+           (special ? special->flops + 20.0 * special->transcendentals : hlo_operations[in->opcode].lanes);
 }
 
 /* ---- traffic of an instruction as a kernel of its own ---- */
@@ -161,28 +157,28 @@ static double sort_passes(const struct hlo_instruction *sort)
     return bytes;
 }
 
-static double operand_bytes(const struct hlo_instruction *instruction, int first)
+static double operand_bytes(const struct hlo_instruction *in, int first)
 {
     double bytes = 0.0;
-    for (int i = first; i < instruction->operand_count; i++)
-        bytes += (double)hlo_leaf_bytes(instruction->operands[i]->shape);
+    for (int i = first; i < in->operand_count; i++)
+        bytes += (double)hlo_leaf_bytes(in->operands[i]->shape);
     return bytes;
 }
 
-double op_bytes(const struct hlo_instruction *instruction)
+double op_bytes(const struct hlo_instruction *in)
 {
-    double output = (double)hlo_leaf_bytes(instruction->shape);
-    double inputs = operand_bytes(instruction, 0);
-    switch (instruction->opcode) {
+    double output = (double)hlo_leaf_bytes(in->shape);
+    double inputs = operand_bytes(in, 0);
+    switch (in->opcode) {
     case HLO_SCATTER: { /* operands, indices, updates: updates are read, their places are read and written */
-        int count = (instruction->operand_count - 1) / 2;
+        int count = (in->operand_count - 1) / 2;
         if (count < 1)
             break;
-        double indices = (double)hlo_leaf_bytes(instruction->operands[count]->shape);
-        return 3.0 * operand_bytes(instruction, count + 1) + indices;
+        double indices = (double)hlo_leaf_bytes(in->operands[count]->shape);
+        return 3.0 * operand_bytes(in, count + 1) + indices;
     }
     case HLO_SORT:
-        return sort_passes(instruction) * (inputs + output);
+        return sort_passes(in) * (inputs + output);
     default:
         break;
     }
@@ -298,27 +294,25 @@ static bool convolution_product(const struct hlo_instruction *convolution, struc
     return true;
 }
 
-bool op_product_sizes(const struct hlo_instruction *instruction, struct op_product *product)
+bool op_product_sizes(const struct hlo_instruction *in, struct op_product *product)
 {
-    const struct hlo_ints *sizes = &instruction->attributes->sizes;
+    const struct hlo_ints *sizes = &in->attributes->sizes;
     *product = (struct op_product){0};
-    if (instruction->opcode == HLO_CUSTOM_CALL) {
+    if (in->opcode == HLO_CUSTOM_CALL) {
         product->size = (struct product_size){sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3]};
-        product->type = type_of(instruction->operands[0]->shape->type);
-        product->unread =
-            sizes->count == 5 && op_is_target(instruction, OP_TARGET_PRODUCT) ? (double)sizes->at[4] : 0;
+        product->type = type_of(in->operands[0]->shape->type);
+        product->unread = sizes->count == 5 && op_is_target(in, OP_TARGET_PRODUCT) ? (double)sizes->at[4] : 0;
         return true;
     }
-    if (instruction->operand_count < 2)
+    if (in->operand_count < 2)
         return false;
-    return instruction->opcode == HLO_CONVOLUTION ? convolution_product(instruction, product)
-                                                  : dot_product(instruction, product);
+    return in->opcode == HLO_CONVOLUTION ? convolution_product(in, product) : dot_product(in, product);
 }
 
-bool op_product(const struct hlo_instruction *instruction, struct op_product *product)
+bool op_product(const struct hlo_instruction *in, struct op_product *product)
 {
-    if (!op_product_sizes(instruction, product))
+    if (!op_product_sizes(in, product))
         return false;
-    set_algorithm(instruction->attributes, product);
+    set_algorithm(in->attributes, product);
     return true;
 }

@@ -20,16 +20,16 @@
 
 #define OP_DEPTH 100 /* of calls in calls */
 
-enum op_class op_class(const struct hlo_instruction *instruction);
+enum op_class op_class(const struct hlo_instruction *in);
 
 /* Returns the number of elements processed: of the result, for a reduction of its operand. */
-int64_t op_elements(const struct hlo_instruction *instruction);
+int64_t op_elements(const struct hlo_instruction *in);
 
 /* Returns the arithmetic outside of the matrix units in fp32 operations, over all elements. */
-double op_lane_flops(const struct hlo_instruction *instruction);
+double op_lane_flops(const struct hlo_instruction *in);
 
 /* Returns the bytes that an instruction moves as a kernel of its own. */
-double op_bytes(const struct hlo_instruction *instruction);
+double op_bytes(const struct hlo_instruction *in);
 
 struct op_product {
     struct product_size size;
@@ -39,17 +39,17 @@ struct op_product {
 };
 
 /* Describes a dot or convolution as matrix products; false if it multiplies nothing (an empty dimension). */
-bool op_product(const struct hlo_instruction *instruction, struct op_product *product);
+bool op_product(const struct hlo_instruction *in, struct op_product *product);
 
 /* The same without the algorithm and the precision that the operation asks for. */
-bool op_product_sizes(const struct hlo_instruction *instruction, struct op_product *product);
+bool op_product_sizes(const struct hlo_instruction *in, struct op_product *product);
 
 /* Returns the operation that a reduction applies to two elements. */
 enum hlo_opcode op_reducer(const struct hlo_instruction *reduce);
 
 /* Returns whether it is a constant with equal elements. */
-bool op_is_splat(const struct hlo_instruction *instruction);
+bool op_is_splat(const struct hlo_instruction *in);
 
-bool op_is_target(const struct hlo_instruction *instruction, const char *target);
+bool op_is_target(const struct hlo_instruction *in, const char *target);
 
 #endif

@@ -31,16 +31,16 @@ static double weight(const struct hlo_computation *computation, int depth)
 {
     double sum = 0.0;
     for (int i = 0; depth < OP_DEPTH && i < computation->count; i++) {
-        const struct hlo_instruction *instruction = computation->instructions[i];
+        const struct hlo_instruction *in = computation->instructions[i];
         struct op_product product;
-        if (op_class(instruction) == OP_PRODUCT && op_product(instruction, &product))
+        if (op_class(in) == OP_PRODUCT && op_product(in, &product))
             sum += product_flops(&product.size);
-        sum += FLOPS_PER_BYTE * (double)hlo_leaf_bytes(instruction->shape);
-        bool calls = instruction->opcode == HLO_CALL || instruction->opcode == HLO_FUSION ||
-                     instruction->opcode == HLO_CONDITIONAL || instruction->opcode == HLO_WHILE;
-        int64_t turns = hlo_trip_count(instruction);
-        for (int c = 0; calls && c < instruction->callee_count; c++)
-            sum += (turns > 1 ? (double)turns : 1.0) * weight(instruction->callees[c], depth + 1);
+        sum += FLOPS_PER_BYTE * (double)hlo_leaf_bytes(in->shape);
+        bool calls = in->opcode == HLO_CALL || in->opcode == HLO_FUSION || in->opcode == HLO_CONDITIONAL ||
+                     in->opcode == HLO_WHILE;
+        int64_t turns = hlo_trip_count(in);
+        for (int c = 0; calls && c < in->callee_count; c++)
+            sum += (turns > 1 ? (double)turns : 1.0) * weight(in->callees[c], depth + 1);
     }
     return sum;
 }
@@ -129,43 +129,42 @@ static struct hlo_instruction *shard(struct op_graph *graph, struct hlo_instruct
     return op_graph_make(graph, HLO_TUPLE, shape, shape->part_count, parts, NULL);
 }
 
-static struct hlo_instruction *parameter_value(struct frame *frame, const struct hlo_instruction *instruction)
+static struct hlo_instruction *parameter_value(struct frame *frame, const struct hlo_instruction *in)
 {
-    int64_t number = instruction->parameter;
+    int64_t number = in->parameter;
     int64_t own = frame->computation->parameter_count - frame->computation->captured;
     if (frame->captured && number >= own)
         return frame->captured[number - own];
     if (frame->arguments && number < own && number < frame->argument_count)
-        return shard(frame->graph, frame->arguments[number], instruction->shape);
+        return shard(frame->graph, frame->arguments[number], in->shape);
     if (frame->arguments || number >= frame->graph->parameter_count)
-        return outside(frame->graph, instruction);
-    return frame->graph->parameters[number] = op_graph_add(frame->graph, instruction);
+        return outside(frame->graph, in);
+    return frame->graph->parameters[number] = op_graph_add(frame->graph, in);
 }
 
-static struct hlo_instruction *tuple_part(struct frame *frame, const struct hlo_instruction *instruction,
+static struct hlo_instruction *tuple_part(struct frame *frame, const struct hlo_instruction *in,
                                           struct hlo_instruction *const *operands)
 {
     struct hlo_instruction *tuple = operands[0];
-    int64_t index = instruction->attributes->index;
+    int64_t index = in->attributes->index;
     if (tuple && tuple->opcode == HLO_TUPLE && index < tuple->operand_count)
         return tuple->operands[index];
-    return op_graph_make(frame->graph, instruction->opcode, instruction->shape, 1, operands,
-                         instruction->attributes);
+    return op_graph_make(frame->graph, in->opcode, in->shape, 1, operands, in->attributes);
 }
 
-static struct hlo_instruction *plain_value(struct frame *frame, const struct hlo_instruction *instruction,
+static struct hlo_instruction *plain_value(struct frame *frame, const struct hlo_instruction *in,
                                            struct hlo_instruction **operands)
 {
     struct hlo_instruction *value = NULL;
-    op_graph_expand(frame->graph, instruction, operands, &value);
+    op_graph_expand(frame->graph, in, operands, &value);
     if (value || frame->graph->failed)
         return value;
-    struct hlo_instruction like = *instruction;
+    struct hlo_instruction like = *in;
     like.operands = operands;
     value = op_graph_add(frame->graph, &like);
     if (value && frame->counts && (value->opcode == HLO_CUSTOM_CALL || value->opcode == HLO_FUSION))
         frame->graph->counts[value->index] =
-            &frame->counts->computations[frame->computation->index][instruction->index];
+            &frame->counts->computations[frame->computation->index][in->index];
     return value;
 }
 
@@ -222,40 +221,40 @@ static struct hlo_instruction *gather_leaves(struct op_graph *graph, const struc
     return parts ? op_graph_make(graph, HLO_TUPLE, shape, shape->part_count, parts, NULL) : NULL;
 }
 
-static struct hlo_instruction *loop(struct frame *frame, const struct hlo_instruction *instruction,
+static struct hlo_instruction *loop(struct frame *frame, const struct hlo_instruction *in,
                                     struct hlo_instruction **operands)
 {
     struct op_graph *graph = frame->graph;
-    const struct hlo_computation *condition = instruction->callees[0], *body = instruction->callees[1];
+    const struct hlo_computation *condition = in->callees[0], *body = in->callees[1];
     int count = 0, carried = 0, arrays = count_carried(body);
-    int room = condition->captured + body->captured + arrays + instruction->operand_count;
-    struct hlo_instruction like = *instruction;
+    int room = condition->captured + body->captured + arrays + in->operand_count;
+    struct hlo_instruction like = *in;
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     like.operands = ARENA_ARRAY(graph->arena, (size_t)room + 1, struct hlo_instruction *);
     if (!like.operands)
         return graph->failed = true, NULL;
-    for (int i = 0; i < instruction->operand_count; i++)
+    for (int i = 0; i < in->operand_count; i++)
         carried += count_arrays(operands[i]);
     bool fits = carried == arrays; /* else a transfer crosses the turns, and is here of another shape */
-    for (int i = 0; fits && i < instruction->operand_count; i++)
+    for (int i = 0; fits && i < in->operand_count; i++)
         add_leaves(graph, operands[i], like.operands, &count);
     if (!fits)
         for (int i = 0; i < body->parameter_count - body->captured; i++)
             add_leaves(graph, outside(graph, body->parameters[i]), like.operands, &count);
     /* counted with what the calls around it are given, too */
-    like.operand_count = instruction->operand_count;
+    like.operand_count = in->operand_count;
     struct hlo_instruction **leaves = like.operands;
     like.operands = operands;
-    *attributes = *instruction->attributes;
-    attributes->trip_count = hlo_trip_count(instruction);
+    *attributes = *in->attributes;
+    attributes->trip_count = hlo_trip_count(in);
     if (attributes->trip_count < 0)
         attributes->trip_count = hlo_trip_count(&like);
     for (int r = 2; r-- > 0;) {
-        struct hlo_instruction **outside_values = captured_values(frame, instruction->callees[r]);
-        for (int i = 0; outside_values && i < instruction->callees[r]->captured; i++)
+        struct hlo_instruction **outside_values = captured_values(frame, in->callees[r]);
+        for (int i = 0; outside_values && i < in->callees[r]->captured; i++)
             leaves[count++] = outside_values[i];
     }
-    for (int i = 0; !fits && i < instruction->operand_count; i++)
+    for (int i = 0; !fits && i < in->operand_count; i++)
         leaves[count++] = operands[i];
     like.operands = leaves;
     like.operand_count = count;
@@ -263,56 +262,52 @@ static struct hlo_instruction *loop(struct frame *frame, const struct hlo_instru
     return op_graph_add(graph, &like);
 }
 
-static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_instruction *instruction,
+static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_instruction *in,
                                         struct hlo_instruction **operands)
 {
     struct op_graph *graph = frame->graph;
-    int count = instruction->operand_count;
-    if (hlo_operations[instruction->opcode].traits & HLO_ENDS)
-        return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, instruction->shape, count, operands,
-                             instruction->attributes);
-    switch (instruction->opcode) {
+    int count = in->operand_count;
+    if (hlo_operations[in->opcode].traits & HLO_ENDS)
+        return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, in->shape, count, operands, in->attributes);
+    switch (in->opcode) {
     case HLO_PARAMETER:
-        return parameter_value(frame, instruction);
+        return parameter_value(frame, in);
     case HLO_FUSION:
-        if (frame->fusions || instruction->callee_count == 0)
+        if (frame->fusions || in->callee_count == 0)
             break;
-        return call(frame, instruction->callees[0], operands, count);
+        return call(frame, in->callees[0], operands, count);
     case HLO_CALL:
     case HLO_ASYNC_START:
-        if (instruction->callee_count == 0)
+        if (in->callee_count == 0)
             break;
-        return shard(graph, call(frame, instruction->callees[0], operands, count), instruction->shape);
+        return shard(graph, call(frame, in->callees[0], operands, count), in->shape);
     case HLO_CONDITIONAL: {
-        if (instruction->callee_count == 0)
+        if (in->callee_count == 0)
             break;
-        int branch = costliest_branch(instruction);
+        int branch = costliest_branch(in);
         bool given = branch + 1 < count;
-        return call(frame, instruction->callees[branch], given ? operands + branch + 1 : operands,
-                    given ? 1 : 0);
+        return call(frame, in->callees[branch], given ? operands + branch + 1 : operands, given ? 1 : 0);
     }
     case HLO_CUSTOM_CALL:
-        if (!count || (!op_is_target(instruction, "xla.sdy.GlobalToLocalShape") &&
-                       !op_is_target(instruction, "xla.sdy.LocalToGlobalShape")))
+        if (!count || (!op_is_target(in, "xla.sdy.GlobalToLocalShape") &&
+                       !op_is_target(in, "xla.sdy.LocalToGlobalShape")))
             break;
         return shard(graph,
-                     instruction->shape->part_count
+                     in->shape->part_count
                          ? op_graph_make(graph, HLO_TUPLE, op_graph_tuple_shape(graph, count, operands),
                                          count, operands, NULL)
                          : operands[0],
-                     instruction->shape);
+                     in->shape);
     case HLO_WHILE:
-        return instruction->callee_count == 2 ? loop(frame, instruction, operands)
-                                              : plain_value(frame, instruction, operands);
+        return in->callee_count == 2 ? loop(frame, in, operands) : plain_value(frame, in, operands);
     case HLO_GET_TUPLE_ELEMENT:
-        return tuple_part(frame, instruction, operands);
+        return tuple_part(frame, in, operands);
     case HLO_COPY_START:
-        return op_graph_make(graph, HLO_COPY, operands[0] ? operands[0]->shape : instruction->shape, 1,
-                             operands, instruction->attributes);
+        return op_graph_make(graph, HLO_COPY, operands[0] ? operands[0]->shape : in->shape, 1, operands,
+                             in->attributes);
     case HLO_OPT_BARRIER:
         if (count > 1)
-            return op_graph_make(graph, HLO_TUPLE, instruction->shape, count, operands,
-                                 instruction->attributes);
+            return op_graph_make(graph, HLO_TUPLE, in->shape, count, operands, in->attributes);
         return count ? operands[0] : NULL;
     case HLO_ADD_DEPENDENCY:
     case HLO_ASYNC_DONE:
@@ -323,7 +318,7 @@ static struct hlo_instruction *value_of(struct frame *frame, const struct hlo_in
     default:
         break;
     }
-    return plain_value(frame, instruction, operands);
+    return plain_value(frame, in, operands);
 }
 
 static struct hlo_instruction *inline_computation(struct frame *frame)
@@ -334,20 +329,20 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
     if (!frame->values)
         graph->failed = true;
     for (int i = 0; !graph->failed && i < computation->count; i++) {
-        const struct hlo_instruction *instruction = computation->instructions[i];
+        const struct hlo_instruction *in = computation->instructions[i];
         if (stop_wanted_at((size_t)i)) {
             graph->failed = true; /* a stop is reported before any failure */
             break;
         }
         struct hlo_instruction **operands =
-            ARENA_ARRAY(graph->arena, (size_t)instruction->operand_count + 1, struct hlo_instruction *);
+            ARENA_ARRAY(graph->arena, (size_t)in->operand_count + 1, struct hlo_instruction *);
         if (!operands) {
             graph->failed = true;
             break;
         }
-        for (int o = 0; o < instruction->operand_count; o++)
-            operands[o] = frame->values[instruction->operands[o]->index];
-        frame->values[i] = value_of(frame, instruction, operands);
+        for (int o = 0; o < in->operand_count; o++)
+            operands[o] = frame->values[in->operands[o]->index];
+        frame->values[i] = value_of(frame, in, operands);
         if (!frame->values[i])
             graph->failed = true;
     }
@@ -357,9 +352,9 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
 /* ---- results, and the instructions they need ---- */
 
 /* Returns whether an instruction has an effect besides its result. */
-static bool acts(const struct hlo_instruction *instruction)
+static bool acts(const struct hlo_instruction *in)
 {
-    return op_class(instruction) == OP_COLLECTIVE || instruction->opcode == HLO_OUTFEED;
+    return op_class(in) == OP_COLLECTIVE || in->opcode == HLO_OUTFEED;
 }
 
 void op_graph_keep(struct op_graph *graph, int first, const bool *used)

@@ -57,7 +57,7 @@ bool op_graph_check(const struct op_graph *graph, struct error *err);
 /* ---- making instructions; each returns NULL if the graph failed, and then accepts NULL operands ---- */
 
 struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_instruction *like);
-bool op_graph_put(struct op_graph *graph, struct hlo_instruction *instruction); /* itself, not a copy */
+bool op_graph_put(struct op_graph *graph, struct hlo_instruction *in); /* itself, not a copy */
 struct hlo_instruction *op_graph_make(struct op_graph *graph, enum hlo_opcode opcode,
                                       const struct hlo_shape *shape, int count,
                                       struct hlo_instruction *const *operands,
@@ -103,7 +103,7 @@ struct hlo_attributes *op_graph_attributes(struct op_graph *graph); /* of a new 
 
 /* Expands an instruction composed of simple operations into *value (a tuple for several results); NULL for
  * other instructions. */
-void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *instruction,
+void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *in,
                      struct hlo_instruction *const *operands, struct hlo_instruction **value);
 
 #endif

@@ -24,15 +24,15 @@ static bool grow(struct op_graph *graph)
     return true;
 }
 
-bool op_graph_put(struct op_graph *graph, struct hlo_instruction *instruction)
+bool op_graph_put(struct op_graph *graph, struct hlo_instruction *in)
 {
     if ((size_t)graph->count >= OP_GRAPH_MAX)
         graph->failed = graph->too_large = true;
     if (graph->failed || (graph->count >= graph->room && !grow(graph)))
         return false;
-    instruction->index = graph->count;
+    in->index = graph->count;
     graph->counts[graph->count] = NULL;
-    graph->at[graph->count++] = instruction;
+    graph->at[graph->count++] = in;
     return true;
 }
 
@@ -42,10 +42,8 @@ struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_in
         if (!like->operands[i])
             graph->failed = true;
     struct hlo_instruction *added = like->shape ? ARENA_NEW(graph->arena, struct hlo_instruction) : NULL;
-    if (!added) {
-        graph->failed = true;
-        return NULL;
-    }
+    if (!added)
+        return graph->failed = true, NULL;
     *added = *like;
     return op_graph_put(graph, added) ? added : NULL;
 }

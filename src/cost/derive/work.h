@@ -27,8 +27,7 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
 
 /* rules.c: gives the operands of an instruction their share of its gradient (NULL for a tuple, whose
  * parts' gradients are in d->parts). */
-bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
-                        struct hlo_instruction *gradient);
+bool derive_instruction(struct deriver *d, struct hlo_instruction *in, struct hlo_instruction *gradient);
 
 /* loop.c: the body backwards, as often as it ran forwards; the operands of the loop get their gradients. */
 bool derive_loop(struct deriver *d, struct hlo_instruction *loop, struct hlo_instruction *gradient);

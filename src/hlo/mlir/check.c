@@ -18,24 +18,24 @@ static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
 
 /* Checks the element type of the first operand. Quantized numbers, which are read as the stored whole
  * numbers, stand for floats. */
-bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
+bool mlir_check_elements(struct mlir_reader *r, const struct mlir_op *op)
 {
-    enum hlo_type type = mlir_operand_type(reader, op, 0)->type;
-    const char *wanted = reader->quantized ? NULL : wanted_instead(op->info->opcode, type);
-    return !wanted || mlir_op_error(reader, op, "expected %s, found %s", wanted, hlo_type_name(type));
+    enum hlo_type type = mlir_operand_type(r, op, 0)->type;
+    const char *wanted = r->quantized ? NULL : wanted_instead(op->info->opcode, type);
+    return !wanted || mlir_op_error(r, op, "expected %s, found %s", wanted, hlo_type_name(type));
 }
 
 /* `dense<0> : tensor<i32>` as an attribute of an operation that gives its result's type, too. */
-bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
+bool mlir_check_value_type(struct mlir_reader *r, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted)
 {
     const struct hlo_shape *shape;
-    reader->p = value;
-    if (!mlir_skip_untyped(reader))
+    r->p = value;
+    if (!mlir_skip_untyped(r))
         return false;
-    bool typed = mlir_take(reader, ':');
-    if (typed && !mlir_type(reader, &shape))
+    bool typed = mlir_take(r, ':');
+    if (typed && !mlir_type(r, &shape))
         return false;
     return !typed || hlo_shape_equal(shape, wanted) ||
-           mlir_op_error(reader, op, "its value is not of the result's type");
+           mlir_op_error(r, op, "its value is not of the result's type");
 }

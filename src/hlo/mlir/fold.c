@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-bool mlir_known(struct mlir_reader *reader, const struct hlo_instruction *instruction, struct hlo_ints *value)
+bool mlir_known(struct mlir_reader *r, const struct hlo_instruction *instruction, struct hlo_ints *value)
 {
     const struct hlo_shape *shape = instruction->shape;
     *value = (struct hlo_ints){0};
@@ -14,19 +14,19 @@ bool mlir_known(struct mlir_reader *reader, const struct hlo_instruction *instru
         return true;
     }
     if (instruction->value < 0)
-        *value = ((struct hlo_ints *)reader->known.items)[-1 - instruction->value];
+        *value = ((struct hlo_ints *)r->known.items)[-1 - instruction->value];
     if (instruction->value <= 0)
         return true;
-    const char *after = reader->p;
-    if (!mlir_read_ints(reader, reader->text + instruction->value, value, NULL))
+    const char *after = r->p;
+    if (!mlir_read_ints(r, r->text + instruction->value, value, NULL))
         return false;
-    reader->p = after;
+    r->p = after;
     int64_t elements = hlo_elements(shape), copies[MLIR_MAX_KNOWN];
     if (value->count == 1 && elements > 1) { /* dense<1> : tensor<4xi32> */
         for (int64_t i = 0; i < elements; i++)
             copies[i] = value->at[0];
-        *value = mlir_copy_ints(reader, copies, (int)elements);
-        return value->count || error_memory(reader->err);
+        *value = mlir_copy_ints(r, copies, (int)elements);
+        return value->count || error_memory(r->err);
     }
     if (value->count != elements)
         *value = (struct hlo_ints){0};
@@ -45,89 +45,6 @@ static bool fits(enum hlo_type type, int64_t value)
     return value <= max && value >= (is_signed ? -max - 1 : 0);
 }
 
-static bool compares(enum hlo_direction direction, int64_t a, int64_t b)
-{
-    switch (direction) {
-    case HLO_EQ:
-        return a == b;
-    case HLO_NE:
-        return a != b;
-    case HLO_GE:
-        return a >= b;
-    case HLO_GT:
-        return a > b;
-    case HLO_LE:
-        return a <= b;
-    case HLO_LT:
-        return a < b;
-    }
-    return false;
-}
-
-/* One element of an elementwise operation; false: it is not computed, or has no value. */
-static bool compute(const struct hlo_instruction *in, const int64_t x[3], int64_t *result)
-{
-    bool truth = in->shape->type == HLO_TYPE_PRED, moderate = x[0] != INT64_MIN;
-    *result = x[0];
-    switch (in->opcode) {
-    case HLO_CONVERT:
-    case HLO_COPY:
-        if (truth)
-            *result = x[0] != 0;
-        return true;
-    case HLO_NEGATE:
-        *result = moderate ? -x[0] : 0;
-        return moderate;
-    case HLO_ABS:
-        *result = x[0] < 0 && moderate ? -x[0] : x[0];
-        return moderate;
-    case HLO_SIGN:
-        *result = (x[0] > 0) - (x[0] < 0);
-        return true;
-    case HLO_NOT:
-        *result = truth ? !x[0] : ~x[0];
-        return true;
-    case HLO_ADD:
-        return !__builtin_add_overflow(x[0], x[1], result);
-    case HLO_SUBTRACT:
-        return !__builtin_sub_overflow(x[0], x[1], result);
-    case HLO_MULTIPLY:
-        return !__builtin_mul_overflow(x[0], x[1], result);
-    case HLO_DIVIDE:
-        *result = x[1] && moderate ? x[0] / x[1] : 0;
-        return x[1] && moderate;
-    case HLO_REMAINDER:
-        *result = x[1] && moderate ? x[0] % x[1] : 0;
-        return x[1] && moderate;
-    case HLO_MAXIMUM:
-        *result = x[0] > x[1] ? x[0] : x[1];
-        return true;
-    case HLO_MINIMUM:
-        *result = x[0] < x[1] ? x[0] : x[1];
-        return true;
-    case HLO_AND:
-        *result = x[0] & x[1];
-        return true;
-    case HLO_OR:
-        *result = x[0] | x[1];
-        return true;
-    case HLO_XOR:
-        *result = x[0] ^ x[1];
-        return true;
-    case HLO_COMPARE:
-        *result = compares(in->attributes->direction, x[0], x[1]);
-        return true;
-    case HLO_SELECT:
-        *result = x[0] ? x[1] : x[2];
-        return true;
-    case HLO_CLAMP:
-        *result = x[1] < x[0] ? x[0] : x[1] > x[2] ? x[2] : x[1];
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Elementwise; a scalar stands for all elements. */
 static bool fold_elements(const struct hlo_instruction *in, const struct hlo_ints *operands, int64_t count,
                           int64_t *result)
@@ -135,11 +52,15 @@ static bool fold_elements(const struct hlo_instruction *in, const struct hlo_int
     if (in->operand_count > 3)
         return false;
     for (int64_t i = 0; i < count; i++) {
-        int64_t x[3] = {0};
-        for (int k = 0; k < in->operand_count; k++)
-            x[k] = operands[k].at[operands[k].count == 1 ? 0 : i];
-        if (!compute(in, x, &result[i]))
+        double x[3] = {0}, number;
+        bool exact = true;
+        for (int k = 0; k < in->operand_count; k++) {
+            x[k] = (double)operands[k].at[operands[k].count == 1 ? 0 : i];
+            exact &= fabs(x[k]) < 0x1p53;
+        }
+        if (!exact || !hlo_compute(in, x, &number) || !(fabs(number) < 0x1p53))
             return false;
+        result[i] = (int64_t)number;
     }
     return true;
 }
@@ -197,28 +118,28 @@ static bool fold_values(const struct hlo_instruction *in, const struct hlo_ints 
 }
 
 /* Turns an instruction into a constant. */
-static bool become_constant(struct mlir_reader *reader, struct hlo_instruction *in, struct hlo_ints value)
+static bool become_constant(struct mlir_reader *r, struct hlo_instruction *in, struct hlo_ints value)
 {
     static const struct hlo_attributes none = {0};
     in->opcode = HLO_CONSTANT;
     in->operand_count = in->callee_count = 0;
     in->attributes = &none;
     in->has_value = in->shape->rank == 0;
-    in->value = in->has_value ? value.at[0] : -1 - (int64_t)reader->known.count;
+    in->value = in->has_value ? value.at[0] : -1 - (int64_t)r->known.count;
     in->number = in->has_value ? (double)in->value : (double)NAN;
     if (in->has_value)
         return true;
-    struct hlo_ints *kept = mlir_push(reader, &reader->known, sizeof *kept);
+    struct hlo_ints *kept = mlir_push(r, &r->known, sizeof *kept);
     if (kept)
         *kept = value;
     return kept != NULL;
 }
 
-struct hlo_instruction *mlir_add_known(struct mlir_reader *reader, struct mlir_place place, const char *name,
+struct hlo_instruction *mlir_add_known(struct mlir_reader *r, struct mlir_place place, const char *name,
                                        const struct hlo_shape *shape, struct hlo_ints value)
 {
-    struct hlo_instruction *constant = mlir_add(reader, HLO_CONSTANT, place, name, shape, NULL, 0);
-    return constant && become_constant(reader, constant, value) ? constant : NULL;
+    struct hlo_instruction *constant = mlir_add(r, HLO_CONSTANT, place, name, shape, NULL, 0);
+    return constant && become_constant(r, constant, value) ? constant : NULL;
 }
 
 static bool may_fold(const struct hlo_shape *shape)
@@ -227,7 +148,7 @@ static bool may_fold(const struct hlo_shape *shape)
            hlo_elements(shape) <= MLIR_MAX_KNOWN;
 }
 
-bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
+bool mlir_fold(struct mlir_reader *r, const struct mlir_op *op)
 {
     struct hlo_instruction *in = op->instruction;
     struct hlo_ints operands[MLIR_MAX_KNOWN];
@@ -237,9 +158,9 @@ bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
         return true;
     if (in->opcode == HLO_CALL) {
         struct hlo_ints value;
-        if (!in->callee_count || !mlir_known(reader, in->callees[0]->root, &value))
+        if (!in->callee_count || !mlir_known(r, in->callees[0]->root, &value))
             return in->callee_count == 0;
-        return !value.count || become_constant(reader, in, value);
+        return !value.count || become_constant(r, in, value);
     }
     if (in->opcode == HLO_GET_DIMENSION_SIZE && count == 1) {
         result[0] = in->operands[0]->shape->dims[in->attributes->dimensions.at[0]];
@@ -249,7 +170,7 @@ bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
         for (int k = 0; k < in->operand_count; k++) {
             if (!may_fold(in->operands[k]->shape))
                 return true;
-            if (!mlir_known(reader, in->operands[k], &operands[k]))
+            if (!mlir_known(r, in->operands[k], &operands[k]))
                 return false;
             if (!operands[k].count)
                 return true;
@@ -260,6 +181,6 @@ bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
     for (int64_t i = 0; i < count; i++)
         if (!fits(in->shape->type, result[i]))
             return true;
-    struct hlo_ints value = mlir_copy_ints(reader, result, (int)count);
-    return value.count ? become_constant(reader, in, value) : error_memory(reader->err);
+    struct hlo_ints value = mlir_copy_ints(r, result, (int)count);
+    return value.count ? become_constant(r, in, value) : error_memory(r->err);
 }

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-static struct mlir_function *function_at(const struct mlir_reader *reader, size_t index)
+static struct mlir_function *function_at(const struct mlir_reader *r, size_t index)
 {
-    return (struct mlir_function *)reader->functions.items + index;
+    return (struct mlir_function *)r->functions.items + index;
 }
 
 static int compare_names(int module_a, struct mlir_span a, int module_b, struct mlir_span b)
@@ -41,72 +41,71 @@ static struct mlir_function *find_function(struct mlir_function *const *sorted, 
     return NULL;
 }
 
-static bool check_unique(struct mlir_reader *reader, struct mlir_function *const *sorted, size_t count)
+static bool check_unique(struct mlir_reader *r, struct mlir_function *const *sorted, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         if (compare_names(sorted[i - 1]->module, sorted[i - 1]->name, sorted[i]->module, sorted[i]->name) ==
             0)
-            return mlir_error(reader, sorted[i]->at, "function '@%.*s' is defined twice",
+            return mlir_error(r, sorted[i]->at, "function '@%.*s' is defined twice",
                               (int)sorted[i]->name.length, sorted[i]->name.at);
     return true;
 }
 
 /* Checks the operands and result of a call against the parameters and root of the function. */
-static bool check_call(struct mlir_reader *reader, const struct mlir_call *call,
+static bool check_call(struct mlir_reader *r, const struct mlir_call *call,
                        const struct hlo_computation *callee)
 {
     const struct hlo_instruction *caller = call->instruction;
     if (caller->operand_count != callee->parameter_count)
-        return mlir_error(reader, call->at, "'@%.*s' takes %d operands, found %d", (int)call->name.length,
+        return mlir_error(r, call->at, "'@%.*s' takes %d operands, found %d", (int)call->name.length,
                           call->name.at, callee->parameter_count, caller->operand_count);
     for (int i = 0; i < caller->operand_count; i++)
         if (!hlo_shape_equal(caller->operands[i]->shape, callee->parameters[i]->shape))
-            return mlir_error(reader, call->at, "operand %d is not of the type that '@%.*s' takes", i + 1,
+            return mlir_error(r, call->at, "operand %d is not of the type that '@%.*s' takes", i + 1,
                               (int)call->name.length, call->name.at);
     if (!hlo_shape_equal(caller->shape, callee->root->shape))
-        return mlir_error(reader, call->at, "the result is not of the type that '@%.*s' returns",
+        return mlir_error(r, call->at, "the result is not of the type that '@%.*s' returns",
                           (int)call->name.length, call->name.at);
     return true;
 }
 
-static bool visit(struct mlir_reader *reader, struct mlir_function *const *sorted,
-                  struct mlir_function *function, int depth);
+static bool visit(struct mlir_reader *r, struct mlir_function *const *sorted, struct mlir_function *function,
+                  int depth);
 
-static bool resolve(struct mlir_reader *reader, struct mlir_function *const *sorted, struct mlir_call *call,
+static bool resolve(struct mlir_reader *r, struct mlir_function *const *sorted, struct mlir_call *call,
                     int depth)
 {
-    struct mlir_function *callee = find_function(sorted, reader->functions.count, call->module, call->name);
+    struct mlir_function *callee = find_function(sorted, r->functions.count, call->module, call->name);
     if ((!callee || !callee->computation) && !call->required)
         return true;
     if (!callee || !callee->computation)
-        return mlir_error(reader, call->at, "function '@%.*s' is %s", (int)call->name.length, call->name.at,
+        return mlir_error(r, call->at, "function '@%.*s' is %s", (int)call->name.length, call->name.at,
                           callee ? "only declared, it has no body" : "not defined");
     if (callee->open)
-        return mlir_error(reader, call->at, "function '@%.*s' calls itself", (int)call->name.length,
+        return mlir_error(r, call->at, "function '@%.*s' calls itself", (int)call->name.length,
                           call->name.at);
     if (depth == HLO_MAX_DEPTH)
-        return mlir_error(reader, call->at, "calls nested deeper than %d", HLO_MAX_DEPTH);
-    if (!visit(reader, sorted, callee, depth + 1))
+        return mlir_error(r, call->at, "calls nested deeper than %d", HLO_MAX_DEPTH);
+    if (!visit(r, sorted, callee, depth + 1))
         return false;
     call->instruction->callees[call->instruction->callee_count++] = callee->computation;
-    return !call->required || check_call(reader, call, callee->computation);
+    return !call->required || check_call(r, call, callee->computation);
 }
 
 /* Lists the functions that a function calls, then its regions, then itself. */
-static bool visit(struct mlir_reader *reader, struct mlir_function *const *sorted,
-                  struct mlir_function *function, int depth)
+static bool visit(struct mlir_reader *r, struct mlir_function *const *sorted, struct mlir_function *function,
+                  int depth)
 {
-    struct hlo_module *module = reader->module;
+    struct hlo_module *module = r->module;
     if (function->visited || !function->computation)
         return true;
     function->open = true;
     for (size_t i = 0; i < function->call_count; i++)
-        if (!resolve(reader, sorted, (struct mlir_call *)reader->calls.items + function->first_call + i,
-                     depth))
+        if (!resolve(r, sorted, (struct mlir_call *)r->calls.items + function->first_call + i, depth))
             return false;
     for (size_t i = 0; i < function->count; i++) {
         struct hlo_computation *computation =
-            ((struct hlo_computation **)reader->computations.items)[function->first + i];
+            ((struct hlo_computation **)r->computations.items)[function->first + i];
         computation->index = module->count;
         module->computations[module->count++] = computation;
     }
@@ -115,12 +114,12 @@ static bool visit(struct mlir_reader *reader, struct mlir_function *const *sorte
     return true;
 }
 
-struct mlir_function *mlir_find_entry(const struct mlir_reader *reader)
+struct mlir_function *mlir_find_entry(const struct mlir_reader *r)
 {
     struct mlir_function *first = NULL, *only = NULL;
     int public_count = 0;
-    for (size_t i = 0; i < reader->functions.count; i++) {
-        struct mlir_function *function = function_at(reader, i);
+    for (size_t i = 0; i < r->functions.count; i++) {
+        struct mlir_function *function = function_at(r, i);
         if (!function->computation && !function->has_body)
             continue;
         if (mlir_same(function->name, "main"))
@@ -132,34 +131,34 @@ struct mlir_function *mlir_find_entry(const struct mlir_reader *reader)
     return public_count == 1 ? only : first;
 }
 
-static bool link_functions(struct mlir_reader *reader, struct mlir_function **sorted)
+static bool link_functions(struct mlir_reader *r, struct mlir_function **sorted)
 {
-    size_t count = reader->functions.count;
+    size_t count = r->functions.count;
     for (size_t i = 0; i < count; i++)
-        sorted[i] = function_at(reader, i);
+        sorted[i] = function_at(r, i);
     qsort(sorted, count, sizeof(struct mlir_function *), by_name);
-    if (!check_unique(reader, sorted, count))
+    if (!check_unique(r, sorted, count))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!visit(reader, sorted, function_at(reader, i), 0))
+        if (!visit(r, sorted, function_at(r, i), 0))
             return false;
     return true;
 }
 
-bool mlir_link(struct mlir_reader *reader)
+bool mlir_link(struct mlir_reader *r)
 {
-    struct hlo_module *module = reader->module;
-    const struct mlir_function *entry = mlir_find_entry(reader);
+    struct hlo_module *module = r->module;
+    const struct mlir_function *entry = mlir_find_entry(r);
     if (!entry)
-        return mlir_error(reader, reader->end, "expected a function with a body, found none");
+        return mlir_error(r, r->end, "expected a function with a body, found none");
     module->entry = entry->computation;
-    struct mlir_function **sorted = malloc(reader->functions.count * sizeof(struct mlir_function *));
-    module->computations = ARENA_ARRAY(&module->arena, reader->computations.count, struct hlo_computation *);
+    struct mlir_function **sorted = malloc(r->functions.count * sizeof(struct mlir_function *));
+    module->computations = ARENA_ARRAY(&module->arena, r->computations.count, struct hlo_computation *);
     if (!sorted || !module->computations) {
         free(sorted);
-        return error_memory(reader->err);
+        return error_memory(r->err);
     }
-    bool linked = link_functions(reader, sorted);
+    bool linked = link_functions(r, sorted);
     free(sorted);
     return linked;
 }

@@ -203,7 +203,7 @@ static enum hlo_opcode find_elementwise(struct mlir_span name)
 }
 
 /* In chlo, elementwise operations have one operand, or two that are broadcast. */
-static const struct mlir_info *look_up_elementwise(struct mlir_reader *reader, struct mlir_span name,
+static const struct mlir_info *look_up_elementwise(struct mlir_reader *r, struct mlir_span name,
                                                    unsigned dialect)
 {
     static const char prefix[] = "broadcast_";
@@ -214,7 +214,7 @@ static const struct mlir_info *look_up_elementwise(struct mlir_reader *reader, s
     enum hlo_opcode opcode = find_elementwise(name);
     if (opcode == HLO_OPCODE_COUNT || (dialect == MLIR_CHLO && hlo_operations[opcode].max != 1 + stretches))
         return NULL;
-    struct mlir_info *info = &reader->elementwise[stretches][opcode];
+    struct mlir_info *info = &r->elementwise[stretches][opcode];
     *info = (struct mlir_info){hlo_opcode_name(opcode), opcode,
                                .build = stretches ? mlir_build_broadcasting : mlir_build_elementwise};
     return info;
@@ -225,7 +225,7 @@ static bool has_dialect(const struct mlir_info *info, unsigned dialect)
     return (info->dialects ? info->dialects : MLIR_HLO) & dialect;
 }
 
-static const struct mlir_info *look_up(struct mlir_reader *reader, struct mlir_span name)
+static const struct mlir_info *look_up(struct mlir_reader *r, struct mlir_span name)
 {
     struct mlir_span whole = name;
     unsigned dialect = dialect_of(&name);
@@ -236,21 +236,21 @@ static const struct mlir_info *look_up(struct mlir_reader *reader, struct mlir_s
         if (mlir_same(whole, annotations[i]))
             return &ignored;
     const struct mlir_info *info =
-        dialect & (MLIR_HLO | MLIR_CHLO) ? look_up_elementwise(reader, name, dialect) : NULL;
+        dialect & (MLIR_HLO | MLIR_CHLO) ? look_up_elementwise(r, name, dialect) : NULL;
     return !info && dialect == MLIR_CHLO ? &foreign : info;
 }
 
 /* A text has few operations, many times: the last ones found are at hand. */
-const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name)
+const struct mlir_info *mlir_find_op(struct mlir_reader *r, struct mlir_span name)
 {
-    struct mlir_op_slot *slot = &reader->seen_ops[hlo_hash(name.at, name.length) & (MLIR_SEEN_OPS - 1)];
+    struct mlir_op_slot *slot = &r->seen_ops[hlo_hash(name.at, name.length) & (MLIR_SEEN_OPS - 1)];
     if (!slot->name.at || slot->name.length != name.length ||
         memcmp(slot->name.at, name.at, name.length) != 0)
-        *slot = (struct mlir_op_slot){name, look_up(reader, name)};
+        *slot = (struct mlir_op_slot){name, look_up(r, name)};
     return slot->info;
 }
 
-bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at)
+bool mlir_unknown_op(struct mlir_reader *r, struct mlir_span name, const char *at)
 {
     const char *known[sizeof infos / sizeof *infos + HLO_OPCODE_COUNT];
     char word[64];
@@ -258,8 +258,7 @@ bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const ch
     size_t count = 0;
     struct mlir_span bare = name;
     if (dialect_of(&bare) != MLIR_HLO)
-        return mlir_error(reader, at,
-                          "cannot count operation '%.*s': expected one of stablehlo, mhlo or chlo",
+        return mlir_error(r, at, "cannot count operation '%.*s': expected one of stablehlo, mhlo or chlo",
                           (int)(name.length < 100 ? name.length : 100), name.at);
     for (size_t i = 0; i < sizeof infos / sizeof *infos; i++)
         if (has_dialect(&infos[i], MLIR_HLO))
@@ -273,6 +272,6 @@ bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const ch
     snprintf(word, sizeof word, "%s", nearest ? nearest : "");
     for (char *c = word; (c = strchr(c, '-'));)
         *c = '_';
-    return mlir_error(reader, at, "unknown operation '%.*s'%s", (int)(name.length < 100 ? name.length : 100),
+    return mlir_error(r, at, "unknown operation '%.*s'%s", (int)(name.length < 100 ? name.length : 100),
                       name.at, text_suggest(&hint, nearest ? word : NULL, ""));
 }

@@ -5,126 +5,122 @@
  * time. */
 #define MAX_ALIAS_TYPES (1 << 22)
 
-const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_type type)
+const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *r, enum hlo_type type)
 {
-    if (!reader->scalars[type])
-        reader->scalars[type] = mlir_array_shape(reader, type, NULL, 0);
-    return reader->scalars[type];
+    if (!r->scalars[type])
+        r->scalars[type] = mlir_array_shape(r, type, NULL, 0);
+    return r->scalars[type];
 }
 
-const struct hlo_shape *mlir_array_shape(struct mlir_reader *reader, enum hlo_type type, const int64_t *dims,
+const struct hlo_shape *mlir_array_shape(struct mlir_reader *r, enum hlo_type type, const int64_t *dims,
                                          int rank)
 {
-    struct hlo_shape *shape = ARENA_NEW(&reader->module->arena, struct hlo_shape);
-    int64_t *copy = rank ? ARENA_ARRAY(&reader->module->arena, (size_t)rank, int64_t) : NULL;
-    if (!shape || (rank && !copy)) {
-        error_memory(reader->err);
-        return NULL;
-    }
+    struct hlo_shape *shape = ARENA_NEW(&r->module->arena, struct hlo_shape);
+    int64_t *copy = rank ? ARENA_ARRAY(&r->module->arena, (size_t)rank, int64_t) : NULL;
+    if (!shape || (rank && !copy))
+        return error_memory_null(r->err);
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *dims);
     *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy};
     return shape;
 }
 
-const struct hlo_shape *mlir_tuple_shape(struct mlir_reader *reader, const struct hlo_shape *const *parts,
+const struct hlo_shape *mlir_tuple_shape(struct mlir_reader *r, const struct hlo_shape *const *parts,
                                          size_t count)
 {
-    struct hlo_shape *shape = ARENA_NEW(&reader->module->arena, struct hlo_shape);
-    const struct hlo_shape **copy = ARENA_ARRAY(&reader->module->arena, count, const struct hlo_shape *);
-    if (!shape || !copy) {
-        error_memory(reader->err);
-        return NULL;
-    }
+    struct hlo_shape *shape = ARENA_NEW(&r->module->arena, struct hlo_shape);
+    const struct hlo_shape **copy = ARENA_ARRAY(&r->module->arena, count, const struct hlo_shape *);
+    if (!shape || !copy)
+        return error_memory_null(r->err);
     if (count)
         memcpy(copy, parts, count * sizeof *copy);
     *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = (int)count, .parts = copy};
     return shape;
 }
 
-static bool nested_type(struct mlir_reader *reader, int depth, const struct hlo_shape **shape);
+static bool nested_type(struct mlir_reader *r, int depth, const struct hlo_shape **shape);
 
-static bool too_deep(struct mlir_reader *reader, const char *at)
+static bool too_deep(struct mlir_reader *r, const char *at)
 {
-    return mlir_error(reader, at, "types nested deeper than %d", HLO_MAX_DEPTH);
+    return mlir_error(r, at, "types nested deeper than %d", HLO_MAX_DEPTH);
 }
 
-static bool alias_type(struct mlir_reader *reader, struct mlir_span name, int depth,
+static bool alias_type(struct mlir_reader *r, struct mlir_span name, int depth,
                        const struct hlo_shape **shape)
 {
-    const char *value = mlir_alias(reader, name), *after = reader->p;
+    const char *value = mlir_alias(r, name), *after = r->p;
     if (!value)
-        return mlir_error(reader, name.at, "unknown type '%.*s'", (int)name.length, name.at);
+        return mlir_error(r, name.at, "unknown type '%.*s'", (int)name.length, name.at);
     if (depth >= HLO_MAX_DEPTH)
-        return too_deep(reader, name.at);
-    reader->p = value;
-    reader->alias_depth++;
-    bool read = nested_type(reader, depth + 1, shape);
-    reader->alias_depth--;
-    reader->p = after;
+        return too_deep(r, name.at);
+    r->p = value;
+    r->alias_depth++;
+    bool read = nested_type(r, depth + 1, shape);
+    r->alias_depth--;
+    r->p = after;
     return read;
 }
 
 /* !quant.uniform<i8<-127:127>:f32, …>, !quant.calibrated<f32<-1:1>>: the type that is stored. */
-static bool quantized_type(struct mlir_reader *reader, enum hlo_type *type)
+static bool quantized_type(struct mlir_reader *r, enum hlo_type *type)
 {
     struct mlir_span word;
-    if (mlir_peek(reader) != '<')
-        return mlir_expected(reader, "'<'");
-    const char *start = reader->p++;
-    reader->quantized = true;
-    if (!mlir_word(reader, &word) || (*type = hlo_type_find_mlir(word.at, word.length)) == HLO_TYPE_COUNT) {
-        reader->p = start + 1;
-        return mlir_expected(reader, "a storage type such as i8");
+    if (mlir_peek(r) != '<')
+        return mlir_expected(r, "'<'");
+    const char *start = r->p++;
+    r->quantized = true;
+    if (!mlir_word(r, &word) || (*type = hlo_type_find_mlir(word.at, word.length)) == HLO_TYPE_COUNT) {
+        r->p = start + 1;
+        return mlir_expected(r, "a storage type such as i8");
     }
-    reader->p = start;
-    return mlir_skip_balanced(reader);
+    r->p = start;
+    return mlir_skip_balanced(r);
 }
 
-static bool complex_type(struct mlir_reader *reader, enum hlo_type *type)
+static bool complex_type(struct mlir_reader *r, enum hlo_type *type)
 {
-    if (!mlir_need(reader, "<"))
+    if (!mlir_need(r, "<"))
         return false;
-    if (mlir_take_word(reader, "f32"))
+    if (mlir_take_word(r, "f32"))
         *type = HLO_TYPE_C64;
-    else if (mlir_take_word(reader, "f64"))
+    else if (mlir_take_word(r, "f64"))
         *type = HLO_TYPE_C128;
     else
-        return mlir_expected(reader, "f32 or f64");
-    return mlir_need(reader, ">");
+        return mlir_expected(r, "f32 or f64");
+    return mlir_need(r, ">");
 }
 
 /* Of a tensor, or alone. */
-static bool element_type(struct mlir_reader *reader, enum hlo_type *type)
+static bool element_type(struct mlir_reader *r, enum hlo_type *type)
 {
     struct mlir_span word;
-    const char *start = reader->p;
-    if (mlir_take_token(reader, "!quant.")) {
-        if (!mlir_word(reader, &word))
-            return mlir_expected(reader, "a quantized type");
-        return quantized_type(reader, type);
+    const char *start = r->p;
+    if (mlir_take_token(r, "!quant.")) {
+        if (!mlir_word(r, &word))
+            return mlir_expected(r, "a quantized type");
+        return quantized_type(r, type);
     }
-    if (!mlir_word(reader, &word))
-        return mlir_expected(reader, "a type");
+    if (!mlir_word(r, &word))
+        return mlir_expected(r, "a type");
     if (mlir_same(word, "complex"))
-        return complex_type(reader, type);
+        return complex_type(r, type);
     *type = mlir_same(word, "index") ? HLO_TYPE_S64 : hlo_type_find_mlir(word.at, word.length);
     if (*type != HLO_TYPE_COUNT)
         return true;
-    reader->p = start;
-    return mlir_error(reader, start, "unknown type '%.*s'", (int)word.length, word.at);
+    r->p = start;
+    return mlir_error(r, start, "unknown type '%.*s'", (int)word.length, word.at);
 }
 
 /* `8, ?`: one for each dimension. */
-static bool read_bound_list(struct mlir_reader *reader, int64_t *dims, int rank)
+static bool read_bound_list(struct mlir_reader *r, int64_t *dims, int rank)
 {
     for (int i = 0; i < rank; i++) {
         int64_t bound;
-        if (i && !mlir_need(reader, ","))
+        if (i && !mlir_need(r, ","))
             return false;
-        if (mlir_take(reader, '?'))
+        if (mlir_take(r, '?'))
             continue;
-        if (!mlir_integer(reader, &bound))
+        if (!mlir_integer(r, &bound))
             return false;
         if (dims[i] < 0)
             dims[i] = bound;
@@ -134,149 +130,146 @@ static bool read_bound_list(struct mlir_reader *reader, int64_t *dims, int rank)
 
 /* The bounds of `?` dimensions in #stablehlo.bounds<8, ?> or #stablehlo.type_extensions<bounds = [8, ?]>; any
  * other encoding says nothing about sizes. */
-static bool read_encoding(struct mlir_reader *reader, int64_t *dims, int rank)
+static bool read_encoding(struct mlir_reader *r, int64_t *dims, int rank)
 {
     struct mlir_span name;
-    const char *start = (mlir_space(reader), reader->p);
-    if (mlir_take(reader, '#') && mlir_word(reader, &name) && mlir_take(reader, '<')) {
+    const char *start = (mlir_space(r), r->p);
+    if (mlir_take(r, '#') && mlir_word(r, &name) && mlir_take(r, '<')) {
         bool bounds = name.length > 6 && memcmp(name.at + name.length - 6, "bounds", 6) == 0;
-        if ((bounds ||
-             (mlir_take_word(reader, "bounds") && mlir_take(reader, '=') && mlir_take(reader, '['))) &&
-            !read_bound_list(reader, dims, rank))
+        if ((bounds || (mlir_take_word(r, "bounds") && mlir_take(r, '=') && mlir_take(r, '['))) &&
+            !read_bound_list(r, dims, rank))
             return false;
     }
-    reader->p = start;
-    return mlir_skip_value(reader);
+    r->p = start;
+    return mlir_skip_value(r);
 }
 
 /* An encoding or its alias. */
-static bool read_bounds(struct mlir_reader *reader, int64_t *dims, int rank)
+static bool read_bounds(struct mlir_reader *r, int64_t *dims, int rank)
 {
     struct mlir_span name;
-    const char *start = (mlir_space(reader), reader->p);
-    if (mlir_take(reader, '#') && mlir_word(reader, &name) && mlir_peek(reader) != '<') {
-        const char *after = reader->p,
-                   *value = mlir_alias(reader, (struct mlir_span){start, name.length + 1});
-        reader->p = value ? value : after;
-        if (value && !read_encoding(reader, dims, rank))
+    const char *start = (mlir_space(r), r->p);
+    if (mlir_take(r, '#') && mlir_word(r, &name) && mlir_peek(r) != '<') {
+        const char *after = r->p, *value = mlir_alias(r, (struct mlir_span){start, name.length + 1});
+        r->p = value ? value : after;
+        if (value && !read_encoding(r, dims, rank))
             return false;
-        reader->p = after;
+        r->p = after;
         return true;
     }
-    reader->p = start;
-    return read_encoding(reader, dims, rank);
+    r->p = start;
+    return read_encoding(r, dims, rank);
 }
 
-static bool check_sizes(struct mlir_reader *reader, const char *at, const char *unbounded,
-                        const int64_t *dims, int rank)
+static bool check_sizes(struct mlir_reader *r, const char *at, const char *unbounded, const int64_t *dims,
+                        int rank)
 {
     int64_t elements = 1;
     for (int i = 0; i < rank; i++) {
-        if (dims[i] < 0 && reader->sized)
+        if (dims[i] < 0 && r->sized)
             continue;
-        reader->is_open |= dims[i] < 0; /* the text is read again */
+        r->is_open |= dims[i] < 0; /* the text is read again */
         if (dims[i] < 0)
-            return mlir_error(reader, unbounded ? unbounded : at, "expected a static size, found '?'");
+            return mlir_error(r, unbounded ? unbounded : at, "expected a static size, found '?'");
         if (dims[i] > HLO_MAX_ELEMENTS || (dims[i] && __builtin_mul_overflow(elements, dims[i], &elements)) ||
             elements > HLO_MAX_ELEMENTS)
-            return mlir_error(reader, at, "this array has more than 2^53 elements");
+            return mlir_error(r, at, "this array has more than 2^53 elements");
     }
     return true;
 }
 
 /* After 'tensor<' */
-static bool tensor_type(struct mlir_reader *reader, const char *at, const struct hlo_shape **shape)
+static bool tensor_type(struct mlir_reader *r, const char *at, const struct hlo_shape **shape)
 {
     int64_t dims[HLO_MAX_RANK];
     const char *unbounded = NULL;
     enum hlo_type type;
     int rank = 0;
-    if (mlir_peek(reader) == '*')
-        return mlir_error(reader, reader->p,
+    if (mlir_peek(r) == '*')
+        return mlir_error(r, r->p,
                           "expected a static size, found '*': a tensor without a rank "
                           "cannot be counted");
     for (;; rank++) {
-        char c = mlir_peek(reader);
+        char c = mlir_peek(r);
         if (c != '?' && (c < '0' || c > '9'))
             break;
         if (rank == HLO_MAX_RANK)
-            return mlir_error(reader, reader->p, "more than %d dimensions", HLO_MAX_RANK);
+            return mlir_error(r, r->p, "more than %d dimensions", HLO_MAX_RANK);
         int64_t size = 0;
         if (c == '?') {
-            unbounded = unbounded ? unbounded : reader->p;
-            reader->p++;
+            unbounded = unbounded ? unbounded : r->p;
+            r->p++;
             size = -1;
         } else {
-            for (; reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9'; reader->p++)
-                if ((size = size * 10 + (*reader->p - '0')) > HLO_MAX_ELEMENTS)
-                    return mlir_error(reader, at, "this array has more than 2^53 elements");
+            for (; r->p < r->end && *r->p >= '0' && *r->p <= '9'; r->p++)
+                if ((size = size * 10 + (*r->p - '0')) > HLO_MAX_ELEMENTS)
+                    return mlir_error(r, at, "this array has more than 2^53 elements");
         }
         dims[rank] = size;
-        if (!mlir_need(reader, "x"))
+        if (!mlir_need(r, "x"))
             return false;
     }
-    if (!element_type(reader, &type))
+    if (!element_type(r, &type))
         return false;
-    if (mlir_take(reader, ',') && !read_bounds(reader, dims, rank))
+    if (mlir_take(r, ',') && !read_bounds(r, dims, rank))
         return false;
-    if (!mlir_need(reader, ">") || !check_sizes(reader, at, unbounded, dims, rank))
+    if (!mlir_need(r, ">") || !check_sizes(r, at, unbounded, dims, rank))
         return false;
-    *shape = rank ? mlir_array_shape(reader, type, dims, rank) : mlir_scalar_shape(reader, type);
+    *shape = rank ? mlir_array_shape(r, type, dims, rank) : mlir_scalar_shape(r, type);
     return *shape != NULL;
 }
 
 /* After '<'; for tuple, future and async_bundle. */
-static bool tuple_type(struct mlir_reader *reader, int depth, const struct hlo_shape **shape)
+static bool tuple_type(struct mlir_reader *r, int depth, const struct hlo_shape **shape)
 {
-    size_t first = reader->shapes.count;
+    size_t first = r->shapes.count;
     if (depth >= HLO_MAX_DEPTH)
-        return too_deep(reader, reader->p);
-    if (!mlir_take(reader, '>')) {
+        return too_deep(r, r->p);
+    if (!mlir_take(r, '>')) {
         do {
             const struct hlo_shape *part;
-            if (!nested_type(reader, depth + 1, &part) || !mlir_push_value(reader, &reader->shapes, part))
+            if (!nested_type(r, depth + 1, &part) || !mlir_push_value(r, &r->shapes, part))
                 return false;
-        } while (mlir_take(reader, ','));
-        if (!mlir_need(reader, ">"))
+        } while (mlir_take(r, ','));
+        if (!mlir_need(r, ">"))
             return false;
     }
-    *shape = mlir_tuple_shape(reader, (const struct hlo_shape **)reader->shapes.items + first,
-                              reader->shapes.count - first);
-    reader->shapes.count = first;
+    *shape = mlir_tuple_shape(r, (const struct hlo_shape **)r->shapes.items + first, r->shapes.count - first);
+    r->shapes.count = first;
     return *shape != NULL;
 }
 
 /* !stablehlo.token, !mhlo.token, !stablehlo.future<…>, !mhlo.async_bundle<…>, !alias */
-static bool dialect_type(struct mlir_reader *reader, int depth, const struct hlo_shape **shape)
+static bool dialect_type(struct mlir_reader *r, int depth, const struct hlo_shape **shape)
 {
     struct mlir_span name;
-    const char *at = reader->p++;
-    if (!mlir_word(reader, &name))
-        return mlir_expected(reader, "a type's name");
+    const char *at = r->p++;
+    if (!mlir_word(r, &name))
+        return mlir_expected(r, "a type's name");
     const char *dot = memchr(name.at, '.', name.length);
     struct mlir_span kind = name;
     if (dot)
         kind = (struct mlir_span){dot + 1, (size_t)(name.at + name.length - dot - 1)};
     if (dot && mlir_same(kind, "token")) {
-        *shape = mlir_scalar_shape(reader, HLO_TYPE_TOKEN);
+        *shape = mlir_scalar_shape(r, HLO_TYPE_TOKEN);
         return *shape != NULL;
     }
     if (dot && (mlir_same(kind, "future") || mlir_same(kind, "async_bundle")))
-        return mlir_need(reader, "<") && tuple_type(reader, depth, shape);
+        return mlir_need(r, "<") && tuple_type(r, depth, shape);
     if (dot && name.length > 6 && memcmp(name.at, "quant.", 6) == 0) {
         enum hlo_type type;
-        if (!quantized_type(reader, &type))
+        if (!quantized_type(r, &type))
             return false;
-        *shape = mlir_scalar_shape(reader, type);
+        *shape = mlir_scalar_shape(r, type);
         return *shape != NULL;
     }
-    return alias_type(reader, (struct mlir_span){at, name.length + 1}, depth, shape);
+    return alias_type(r, (struct mlir_span){at, name.length + 1}, depth, shape);
 }
 
 /* The text of `tensor<…>` at the place at hand; length 0 when it is not written in one line. */
-static struct mlir_span tensor_text(const struct mlir_reader *reader)
+static struct mlir_span tensor_text(const struct mlir_reader *r)
 {
-    const char *start = reader->p, *c = start + strlen("tensor<"), *end = reader->end;
+    const char *start = r->p, *c = start + strlen("tensor<"), *end = r->end;
     for (int depth = 1; c < end; c++) {
         if (*c > '>')
             continue;
@@ -289,69 +282,69 @@ static struct mlir_span tensor_text(const struct mlir_reader *reader)
     return (struct mlir_span){start, 0};
 }
 
-static bool cached_tensor(struct mlir_reader *reader, const struct hlo_shape **shape)
+static bool cached_tensor(struct mlir_reader *r, const struct hlo_shape **shape)
 {
-    const char *at = reader->p;
-    struct mlir_span text = tensor_text(reader);
+    const char *at = r->p;
+    struct mlir_span text = tensor_text(r);
     uint64_t hash = hash_bytes(0, text.at, text.length);
-    struct mlir_type_slot *slot = &reader->types[hash & (MLIR_TYPE_SLOTS - 1)];
+    struct mlir_type_slot *slot = &r->types[hash & (MLIR_TYPE_SLOTS - 1)];
     if (text.length && slot->shape && slot->hash == hash && slot->text.length == text.length &&
         memcmp(slot->text.at, text.at, text.length) == 0) {
-        reader->p += text.length;
+        r->p += text.length;
         *shape = slot->shape;
         return true;
     }
-    reader->p += strlen("tensor<");
-    if (!tensor_type(reader, at, shape))
+    r->p += strlen("tensor<");
+    if (!tensor_type(r, at, shape))
         return false;
     if (text.length)
         *slot = (struct mlir_type_slot){text, hash, *shape};
     return true;
 }
 
-static bool nested_type(struct mlir_reader *reader, int depth, const struct hlo_shape **shape)
+static bool nested_type(struct mlir_reader *r, int depth, const struct hlo_shape **shape)
 {
     enum hlo_type type;
-    if (reader->alias_depth && ++reader->alias_types > MAX_ALIAS_TYPES)
-        return mlir_error(reader, reader->p, "aliases stand for more than %d types", MAX_ALIAS_TYPES);
-    if (mlir_peek(reader) == '!')
-        return dialect_type(reader, depth, shape);
-    if (reader->end - reader->p > 7 && memcmp(reader->p, "tensor<", 7) == 0)
-        return cached_tensor(reader, shape);
-    if (mlir_take_token(reader, "tuple<"))
-        return tuple_type(reader, depth, shape);
-    if (!element_type(reader, &type))
+    if (r->alias_depth && ++r->alias_types > MAX_ALIAS_TYPES)
+        return mlir_error(r, r->p, "aliases stand for more than %d types", MAX_ALIAS_TYPES);
+    if (mlir_peek(r) == '!')
+        return dialect_type(r, depth, shape);
+    if (r->end - r->p > 7 && memcmp(r->p, "tensor<", 7) == 0)
+        return cached_tensor(r, shape);
+    if (mlir_take_token(r, "tuple<"))
+        return tuple_type(r, depth, shape);
+    if (!element_type(r, &type))
         return false;
-    *shape = mlir_scalar_shape(reader, type);
+    *shape = mlir_scalar_shape(r, type);
     return *shape != NULL;
 }
 
-bool mlir_type(struct mlir_reader *reader, const struct hlo_shape **shape)
+bool mlir_type(struct mlir_reader *r, const struct hlo_shape **shape)
 {
-    return nested_type(reader, 0, shape);
+    return nested_type(r, 0, shape);
 }
 
-bool mlir_push_type(struct mlir_reader *reader)
+bool mlir_push_type(struct mlir_reader *r)
 {
     const struct hlo_shape *shape;
-    return mlir_type(reader, &shape) && mlir_push_value(reader, &reader->shapes, shape);
+    return mlir_type(r, &shape) && mlir_push_value(r, &r->shapes, shape);
 }
 
-bool mlir_push_types(struct mlir_reader *reader, size_t *count)
+bool mlir_push_types(struct mlir_reader *r, size_t *count)
 {
-    size_t first = reader->shapes.count;
-    if (!mlir_take(reader, '(')) {
+    size_t first = r->shapes.count;
+    if (!mlir_take(r, '(')) {
         *count = 1;
-        return mlir_push_type(reader);
+        return mlir_push_type(r);
     }
-    if (!mlir_take(reader, ')')) {
+    if (!mlir_take(r, ')')) {
         do {
-            if (!mlir_push_type(reader))
+            if (!mlir_push_type(r))
                 return false;
-        } while (mlir_take(reader, ','));
-        if (!mlir_need(reader, ")"))
+        } while (mlir_take(r, ','));
+        if (!mlir_need(r, ")"))
             return false;
     }
-    *count = reader->shapes.count - first;
+    *count = r->shapes.count - first;
     return true;
 }

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static bool wrong(struct hlo_reader *reader, const struct hlo_draft *draft, const char *what)
+static bool wrong(struct hlo_reader *r, const struct hlo_draft *draft, const char *what)
 {
     const struct hlo_instruction *in = draft->instruction;
-    return hlo_fail(reader, draft->name_at, "'%s' (%s): %s", in->name, hlo_opcode_name(in->opcode), what);
+    return hlo_fail(r, draft->name_at, "'%s' (%s): %s", in->name, hlo_opcode_name(in->opcode), what);
 }
 
 /* ((operands), result, …) */
@@ -16,49 +16,42 @@ static bool is_chain_shape(const struct hlo_shape *shape)
     return shape->type == HLO_TYPE_TUPLE && shape->part_count >= 2 && shape->parts[0]->type == HLO_TYPE_TUPLE;
 }
 
-static struct hlo_instruction *new_in_wrapper(struct hlo_reader *reader, const struct hlo_instruction *model,
+static struct hlo_instruction *new_in_wrapper(struct hlo_reader *r, const struct hlo_instruction *model,
                                               enum hlo_opcode opcode, const struct hlo_shape *shape)
 {
     static const struct hlo_attributes none = {.trip_count = -1};
-    struct hlo_instruction *in = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
-    if (!in) {
-        error_memory(reader->err);
-        return NULL;
-    }
+    struct hlo_instruction *in = ARENA_NEW(&r->module->arena, struct hlo_instruction);
+    if (!in)
+        return error_memory_null(r->err);
     *in = (struct hlo_instruction){.opcode = opcode,
                                    .line = model->line,
                                    .column = model->column,
                                    .name = model->name,
                                    .shape = shape,
                                    .attributes = &none};
-    return hlo_append(reader, in) ? in : NULL;
+    return hlo_append(r, in) ? in : NULL;
 }
 
 /* The operation with its operands as parameters. */
-static struct hlo_instruction *fill_wrapper(struct hlo_reader *reader, struct hlo_draft *draft)
+static struct hlo_instruction *fill_wrapper(struct hlo_reader *r, struct hlo_draft *draft)
 {
     struct hlo_instruction *start = draft->instruction;
     struct hlo_instruction **parameters = NULL;
     if (start->operand_count) {
-        parameters =
-            ARENA_ARRAY(&reader->module->arena, (size_t)start->operand_count, struct hlo_instruction *);
-        if (!parameters) {
-            error_memory(reader->err);
-            return NULL;
-        }
+        parameters = ARENA_ARRAY(&r->module->arena, (size_t)start->operand_count, struct hlo_instruction *);
+        if (!parameters)
+            return error_memory_null(r->err);
     }
     for (int i = 0; i < start->operand_count; i++) {
         const struct hlo_instruction *operand = start->operands[i];
-        parameters[i] = new_in_wrapper(reader, operand, HLO_PARAMETER, operand->shape);
+        parameters[i] = new_in_wrapper(r, operand, HLO_PARAMETER, operand->shape);
         if (!parameters[i])
             return NULL;
         parameters[i]->parameter = i;
     }
-    struct hlo_instruction *root = ARENA_NEW(&reader->module->arena, struct hlo_instruction);
-    if (!root) {
-        error_memory(reader->err);
-        return NULL;
-    }
+    struct hlo_instruction *root = ARENA_NEW(&r->module->arena, struct hlo_instruction);
+    if (!root)
+        return error_memory_null(r->err);
     *root = *start;
     root->opcode = draft->wrapped;
     root->shape = start->shape->parts[1];
@@ -66,8 +59,8 @@ static struct hlo_instruction *fill_wrapper(struct hlo_reader *reader, struct hl
     struct hlo_draft inner = *draft;
     inner.instruction = root;
     /* a dot without dimension numbers is let through, as XLA's parser lets it */
-    bool ok = draft->wrapped == HLO_DOT || hlo_settle_shape(reader, &inner);
-    return ok && hlo_append(reader, root) ? root : NULL;
+    bool ok = draft->wrapped == HLO_DOT || hlo_settle_shape(r, &inner);
+    return ok && hlo_append(r, root) ? root : NULL;
 }
 
 /* Returns whether a start is bound late: an update brings some of its operands, and its result is an
@@ -78,21 +71,21 @@ static bool is_late_bound(const struct hlo_instruction *start)
     return result->type == HLO_TYPE_TUPLE && result->part_count == 0;
 }
 
-static bool wrap(struct hlo_reader *reader, struct hlo_draft *draft)
+static bool wrap(struct hlo_reader *r, struct hlo_draft *draft)
 {
     struct hlo_instruction *start = draft->instruction;
     if (is_late_bound(start))
         return true;
-    struct hlo_begin outer = hlo_begin_computation(reader);
-    struct hlo_instruction *root = fill_wrapper(reader, draft);
-    struct hlo_computation *computation = root ? hlo_finish_computation(reader, start->name, root) : NULL;
-    reader->begins = outer;
+    struct hlo_begin outer = hlo_begin_computation(r);
+    struct hlo_instruction *root = fill_wrapper(r, draft);
+    struct hlo_computation *computation = root ? hlo_finish_computation(r, start->name, root) : NULL;
+    r->begins = outer;
     if (!computation)
         return false;
     start->callee_count = 1;
-    start->callees = ARENA_NEW(&reader->module->arena, struct hlo_computation *);
+    start->callees = ARENA_NEW(&r->module->arena, struct hlo_computation *);
     if (!start->callees)
-        return error_memory(reader->err);
+        return error_memory(r->err);
     start->callees[0] = computation;
     return true;
 }
@@ -117,20 +110,19 @@ static const struct hlo_instruction *chain_start(const struct hlo_instruction *i
 }
 
 /* Where an instruction stands is its key: line and column lie side by side. */
-static struct hlo_slot *start_slot(struct hlo_reader *reader, const struct hlo_instruction *start)
+static struct hlo_slot *start_slot(struct hlo_reader *r, const struct hlo_instruction *start)
 {
-    return hlo_table_place(&reader->starts, (const char *)&start->line, 2 * sizeof start->line);
+    return hlo_table_place(&r->starts, (const char *)&start->line, 2 * sizeof start->line);
 }
 
-static bool thread_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+static bool thread_fits(struct hlo_reader *r, const struct hlo_draft *draft,
                         const struct hlo_instruction *start)
 {
     if (!draft->thread)
         return true;
-    const struct hlo_slot *slot = start_slot(reader, start);
+    const struct hlo_slot *slot = start_slot(r, start);
     const char *thread = slot && slot->value ? slot->value : "main";
-    return strcmp(thread, draft->thread) == 0 ||
-           wrong(reader, draft, "another thread than that of its start");
+    return strcmp(thread, draft->thread) == 0 || wrong(r, draft, "another thread than that of its start");
 }
 
 /* An update may add parts to the result; the earlier parts stay. */
@@ -150,7 +142,7 @@ static bool extends(const struct hlo_shape *before, const struct hlo_shape *afte
 
 /* Checks a computation that is called late: it must get as many operands as it has parameters, and give
  * the result of the done. */
-static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
+static bool late_call_fits(struct hlo_reader *r, const struct hlo_draft *draft,
                            const struct hlo_instruction *start, const struct hlo_computation *callee)
 {
     const struct hlo_instruction *done = draft->instruction;
@@ -158,91 +150,90 @@ static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *dr
         !callee)
         return true;
     if (done->operands[0]->shape->parts[0]->part_count != callee->parameter_count)
-        return wrong(reader, draft, "another number of operands than the computation has parameters");
+        return wrong(r, draft, "another number of operands than the computation has parameters");
     return !done->shape || hlo_shape_equal(done->shape, callee->root->shape) ||
-           wrong(reader, draft, "another shape than the computation gives");
+           wrong(r, draft, "another shape than the computation gives");
 }
 
-static bool fits_start(struct hlo_reader *reader, const struct hlo_draft *draft,
+static bool fits_start(struct hlo_reader *r, const struct hlo_draft *draft,
                        const struct hlo_instruction *start)
 {
     const struct hlo_instruction *in = draft->instruction;
     const struct hlo_computation *callee = start->callee_count ? start->callees[0] : NULL;
     bool is_wrapper = callee && callee->name == start->name && !is_late_bound(start);
     if (callee && in->callee_count && in->callees[0] != callee)
-        return wrong(reader, draft, "another computation than that of its start");
+        return wrong(r, draft, "another computation than that of its start");
     if (is_wrapper && draft->wrapped != HLO_OPCODE_COUNT && callee->root->opcode != draft->wrapped)
-        return wrong(reader, draft, "another operation than that of its start");
-    return thread_fits(reader, draft, start) && late_call_fits(reader, draft, start, callee);
+        return wrong(r, draft, "another operation than that of its start");
+    return thread_fits(r, draft, start) && late_call_fits(r, draft, start, callee);
 }
 
-static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
+static bool fits_chain(struct hlo_reader *r, const struct hlo_draft *draft)
 {
     const struct hlo_instruction *in = draft->instruction;
     if (in->operand_count == 0)
-        return wrong(reader, draft, "expected the start or update it follows as operand");
+        return wrong(r, draft, "expected the start or update it follows as operand");
     const struct hlo_instruction *before = chain_of(in->operands[0]);
     const struct hlo_shape *shape = in->operands[0]->shape;
     if (!is_chain_shape(shape))
-        return wrong(reader, draft, "an operand that is not a start or update");
+        return wrong(r, draft, "an operand that is not a start or update");
     if (before && before->opcode != HLO_ASYNC_START && before->opcode != HLO_ASYNC_UPDATE)
-        return wrong(reader, draft, "an operand that is not a start or update");
+        return wrong(r, draft, "an operand that is not a start or update");
     if (in->opcode == HLO_ASYNC_UPDATE && in->shape && is_chain_shape(in->shape) &&
         in->shape->part_count == shape->part_count && !extends(shape->parts[1], in->shape->parts[1]))
-        return wrong(reader, draft, "another result than what it follows");
+        return wrong(r, draft, "another result than what it follows");
     const struct hlo_instruction *start = chain_start(before);
-    return !start || fits_start(reader, draft, start);
+    return !start || fits_start(r, draft, start);
 }
 
-static bool is_here(const struct hlo_reader *reader, const struct hlo_instruction *in)
+static bool is_here(const struct hlo_reader *r, const struct hlo_instruction *in)
 {
-    size_t place = reader->begins.instruction + (size_t)in->index;
-    return place < reader->instructions.count && reader->instructions.at[place] == in;
+    size_t place = r->begins.instruction + (size_t)in->index;
+    return place < r->instructions.count && r->instructions.at[place] == in;
 }
 
 /* Each start of a computation calls another one, whether wrapped or written. */
-static bool settle_start(struct hlo_reader *reader, struct hlo_draft *draft)
+static bool settle_start(struct hlo_reader *r, struct hlo_draft *draft)
 {
     struct hlo_instruction *in = draft->instruction;
-    struct hlo_slot *slot = start_slot(reader, in);
+    struct hlo_slot *slot = start_slot(r, in);
     if (!slot)
-        return error_memory(reader->err);
+        return error_memory(r->err);
     slot->value = (void *)draft->thread;
     if (draft->wrapped != HLO_OPCODE_COUNT)
-        return wrap(reader, draft);
+        return wrap(r, draft);
     if (in->callee_count != 1)
-        return wrong(reader, draft, "expected calls=");
+        return wrong(r, draft, "expected calls=");
     const char *address = (const char *)&in->callees[0]->name;
-    slot = hlo_table_place(&reader->wrapped, address, sizeof in->callees[0]->name);
+    slot = hlo_table_place(&r->wrapped, address, sizeof in->callees[0]->name);
     if (!slot)
-        return error_memory(reader->err);
-    if (slot->value && is_here(reader, slot->value))
-        return wrong(reader, draft, "a computation that another start calls, too");
+        return error_memory(r->err);
+    if (slot->value && is_here(r, slot->value))
+        return wrong(r, draft, "a computation that another start calls, too");
     slot->value = in;
     return true;
 }
 
-bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft)
+bool hlo_settle_async(struct hlo_reader *r, struct hlo_draft *draft)
 {
     const struct hlo_instruction *in = draft->instruction;
-    if (in->opcode != HLO_ASYNC_START && !fits_chain(reader, draft))
+    if (in->opcode != HLO_ASYNC_START && !fits_chain(r, draft))
         return false;
     if (!in->shape)
-        return wrong(reader, draft, "a shape must be written: the operands do not give it");
+        return wrong(r, draft, "a shape must be written: the operands do not give it");
     if (in->opcode == HLO_ASYNC_DONE)
         return true;
     if (!is_chain_shape(in->shape))
-        return wrong(reader, draft, "expected the shape of a tuple: ((operands), result, …)");
-    return in->opcode == HLO_ASYNC_UPDATE || settle_start(reader, draft);
+        return wrong(r, draft, "expected the shape of a tuple: ((operands), result, …)");
+    return in->opcode == HLO_ASYNC_UPDATE || settle_start(r, draft);
 }
 
 /* A start without operands as root has nothing behind it that could bind them. */
-bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation)
+bool hlo_chains_end(struct hlo_reader *r, const struct hlo_computation *computation)
 {
     const struct hlo_instruction *root = computation->root;
     if (root->opcode != HLO_ASYNC_START || root->operand_count > 0)
         return true;
-    return error_set(reader->err, ERROR_INPUT,
-                     "%s:%u:%u: '%s' starts an operation that is never updated and done",
-                     reader->module->path, root->line, root->column, root->name);
+    return error_set(r->err, ERROR_INPUT, "%s:%u:%u: '%s' starts an operation that is never updated and done",
+                     r->module->path, root->line, root->column, root->name);
 }

@@ -8,25 +8,24 @@
 #undef hlo_fail /* these are for the static analyser */
 #undef hlo_expected
 
-void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column)
+void hlo_place(struct hlo_reader *r, const char *at, uint32_t *line, uint32_t *column)
 {
-    if (at < reader->line_start) {
-        reader->counted = reader->line_start = reader->begin;
-        reader->line = 1;
+    if (at < r->line_start) {
+        r->counted = r->line_start = r->begin;
+        r->line = 1;
     }
     const char *newline;
-    while (reader->counted < at &&
-           (newline = memchr(reader->counted, '\n', (size_t)(at - reader->counted)))) {
-        reader->counted = reader->line_start = newline + 1;
-        reader->line++;
+    while (r->counted < at && (newline = memchr(r->counted, '\n', (size_t)(at - r->counted)))) {
+        r->counted = r->line_start = newline + 1;
+        r->line++;
     }
-    if (reader->counted < at)
-        reader->counted = at;
-    *line = reader->line;
-    *column = (uint32_t)(at - reader->line_start) + 1;
+    if (r->counted < at)
+        r->counted = at;
+    *line = r->line;
+    *column = (uint32_t)(at - r->line_start) + 1;
 }
 
-bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...)
+bool hlo_fail(struct hlo_reader *r, const char *at, const char *format, ...)
 {
     char message[768];
     uint32_t line, column;
@@ -34,46 +33,46 @@ bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    hlo_place(reader, at, &line, &column);
-    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: %s", reader->module->path, line, column, message);
+    hlo_place(r, at, &line, &column);
+    return error_set(r->err, ERROR_INPUT, "%s:%u:%u: %s", r->module->path, line, column, message);
 }
 
-bool hlo_expected(struct hlo_reader *reader, const char *what)
+bool hlo_expected(struct hlo_reader *r, const char *what)
 {
-    hlo_skip_blank(reader);
-    const char *at = reader->at;
-    size_t left = (size_t)(reader->end - at), length = 0;
+    hlo_skip_blank(r);
+    const char *at = r->at;
+    size_t left = (size_t)(r->end - at), length = 0;
     if (left == 0)
-        return hlo_fail(reader, at, "expected %s, found the end of the text", what);
+        return hlo_fail(r, at, "expected %s, found the end of the text", what);
     if (left >= 2 && at[0] == '/' && at[1] == '*')
-        return hlo_fail(reader, at, "expected %s, found an unterminated comment", what);
+        return hlo_fail(r, at, "expected %s, found an unterminated comment", what);
     while (length < left && length < 40 && hlo_is_name_byte(at[length]))
         length++;
-    return hlo_fail(reader, at, "expected %s, found '%.*s'", what, (int)(length ? length : 1), at);
+    return hlo_fail(r, at, "expected %s, found '%.*s'", what, (int)(length ? length : 1), at);
 }
 
-void hlo_skip_comment(struct hlo_reader *reader)
+void hlo_skip_comment(struct hlo_reader *r)
 {
-    const char *at = reader->at;
-    size_t left = (size_t)(reader->end - at);
+    const char *at = r->at;
+    size_t left = (size_t)(r->end - at);
     if (left < 2)
         return;
     if (at[1] == '/') {
-        while (reader->at < reader->end && *reader->at != '\n' && *reader->at != '\r')
-            reader->at++;
+        while (r->at < r->end && *r->at != '\n' && *r->at != '\r')
+            r->at++;
     } else if (at[1] == '*') {
         const char *close = memmem(at + 2, left - 2, "*/", 2);
         if (close)
-            reader->at = close + 2;
+            r->at = close + 2;
     }
 }
 
-bool hlo_expect(struct hlo_reader *reader, char c)
+bool hlo_expect(struct hlo_reader *r, char c)
 {
-    if (hlo_takes(reader, c))
+    if (hlo_takes(r, c))
         return true;
     char what[] = {'\'', c, '\'', '\0'};
-    return hlo_expected(reader, what);
+    return hlo_expected(r, what);
 }
 
 bool hlo_word_is(struct hlo_word word, const char *text)
@@ -81,48 +80,48 @@ bool hlo_word_is(struct hlo_word word, const char *text)
     return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
 }
 
-bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word *name)
+bool hlo_read_name(struct hlo_reader *r, const char *what, struct hlo_word *name)
 {
-    hlo_skip_blank(reader);
-    const char *at = reader->at;
-    if (hlo_peek(reader) == '%')
-        reader->at++;
-    *name = hlo_read_bytes(reader);
+    hlo_skip_blank(r);
+    const char *at = r->at;
+    if (hlo_peek(r) == '%')
+        r->at++;
+    *name = hlo_read_bytes(r);
     if (name->length > 0)
         return true;
-    reader->at = at;
-    return hlo_expected(reader, what);
+    r->at = at;
+    return hlo_expected(r, what);
 }
 
-bool hlo_read_integer(struct hlo_reader *reader, int64_t *value)
+bool hlo_read_integer(struct hlo_reader *r, int64_t *value)
 {
-    hlo_skip_blank(reader);
-    const char *at = reader->at;
-    bool negative = hlo_peek(reader) == '-';
+    hlo_skip_blank(r);
+    const char *at = r->at;
+    bool negative = hlo_peek(r) == '-';
     const char *digits = at + negative;
     int64_t number = 0;
-    for (reader->at = digits; hlo_peek(reader) >= '0' && hlo_peek(reader) <= '9'; reader->at++)
+    for (r->at = digits; hlo_peek(r) >= '0' && hlo_peek(r) <= '9'; r->at++)
         if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_sub_overflow(number, *reader->at - '0', &number))
-            return hlo_fail(reader, at, "a number that does not fit into 64 bits");
-    if (reader->at == digits) {
-        reader->at = at;
-        return hlo_expected(reader, "a number");
+            __builtin_sub_overflow(number, *r->at - '0', &number))
+            return hlo_fail(r, at, "a number that does not fit into 64 bits");
+    if (r->at == digits) {
+        r->at = at;
+        return hlo_expected(r, "a number");
     }
     /* gathered below zero, where there is room for one more */
     if (!negative && __builtin_sub_overflow(0, number, &number))
-        return hlo_fail(reader, at, "a number that does not fit into 64 bits");
+        return hlo_fail(r, at, "a number that does not fit into 64 bits");
     *value = number;
     return true;
 }
 
 /* The quote that ends the string that begins at `at`; NULL when none does. */
-static const char *string_end(const struct hlo_reader *reader, const char *at)
+static const char *string_end(const struct hlo_reader *r, const char *at)
 {
     char quote = *at;
     const char *from = at + 1;
     for (;;) {
-        const char *end = memchr(from, quote, (size_t)(reader->end - from));
+        const char *end = memchr(from, quote, (size_t)(r->end - from));
         if (!end)
             return NULL;
         size_t slashes = 0;
@@ -168,20 +167,20 @@ static char escaped(const char **at, const char *end)
     }
 }
 
-bool hlo_read_string(struct hlo_reader *reader, const char **text)
+bool hlo_read_string(struct hlo_reader *r, const char **text)
 {
-    hlo_skip_blank(reader);
-    char quote = hlo_peek(reader);
+    hlo_skip_blank(r);
+    char quote = hlo_peek(r);
     if (quote != '"' && quote != '\'')
-        return hlo_expected(reader, "a string");
-    const char *end = string_end(reader, reader->at);
+        return hlo_expected(r, "a string");
+    const char *end = string_end(r, r->at);
     if (!end)
-        return hlo_fail(reader, reader->at, "an unterminated string");
-    char *copy = arena_alloc(&reader->module->arena, (size_t)(end - reader->at), 1);
+        return hlo_fail(r, r->at, "an unterminated string");
+    char *copy = arena_alloc(&r->module->arena, (size_t)(end - r->at), 1);
     if (!copy)
-        return error_memory(reader->err);
+        return error_memory(r->err);
     char *out = copy;
-    for (const char *at = reader->at + 1; at < end;)
+    for (const char *at = r->at + 1; at < end;)
         if (*at == '\\') {
             at++;
             *out++ = escaped(&at, end);
@@ -189,21 +188,21 @@ bool hlo_read_string(struct hlo_reader *reader, const char **text)
             *out++ = *at++;
     *out = '\0';
     *text = copy;
-    reader->at = end + 1;
+    r->at = end + 1;
     return true;
 }
 
 /* Past a string. An apostrophe that no other one follows on its line is only that. */
-static bool skip_string(struct hlo_reader *reader)
+static bool skip_string(struct hlo_reader *r)
 {
-    const char *at = reader->at, *end = string_end(reader, at);
+    const char *at = r->at, *end = string_end(r, at);
     if (*at == '\'' && (!end || memchr(at, '\n', (size_t)(end - at)))) {
-        reader->at++;
+        r->at++;
         return true;
     }
     if (!end)
-        return hlo_fail(reader, at, "an unterminated string");
-    reader->at = end + 1;
+        return hlo_fail(r, at, "an unterminated string");
+    r->at = end + 1;
     return true;
 }
 
@@ -215,86 +214,83 @@ static inline bool is_structure(char c)
     return (structure[byte >> 6] >> (byte & 63)) & 1;
 }
 
-bool hlo_skip_brackets(struct hlo_reader *reader)
+bool hlo_skip_brackets(struct hlo_reader *r)
 {
     char closing[HLO_MAX_DEPTH];
-    const char *begin = reader->at;
+    const char *begin = r->at;
     int depth = 0;
-    while (reader->at < reader->end) {
-        char c = *reader->at;
+    while (r->at < r->end) {
+        char c = *r->at;
         if (!is_structure(c)) {
-            reader->at++;
+            r->at++;
         } else if (c == '"' || c == '\'') {
-            if (!skip_string(reader))
+            if (!skip_string(r))
                 return false;
         } else if (c == '/') {
-            const char *before = reader->at;
-            hlo_skip_comment(reader);
-            reader->at += reader->at == before;
+            const char *before = r->at;
+            hlo_skip_comment(r);
+            r->at += r->at == before;
         } else if (c == '{' || c == '[' || c == '(') {
             if (depth == HLO_MAX_DEPTH)
-                return hlo_fail(reader, reader->at, "nested deeper than the %d levels that are read",
-                                HLO_MAX_DEPTH);
+                return hlo_fail(r, r->at, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
             closing[depth++] = (char)(c == '(' ? ')' : c + 2);
-            reader->at++;
+            r->at++;
         } else if (c != closing[depth - 1]) {
-            return hlo_fail(reader, reader->at, "expected '%c', found '%c'", closing[depth - 1], c);
+            return hlo_fail(r, r->at, "expected '%c', found '%c'", closing[depth - 1], c);
         } else {
-            reader->at++;
+            r->at++;
             if (--depth == 0)
                 return true;
         }
     }
-    return hlo_fail(reader, begin, "an unbalanced bracket");
+    return hlo_fail(r, begin, "an unbalanced bracket");
 }
 
-bool hlo_skip_value(struct hlo_reader *reader)
+bool hlo_skip_value(struct hlo_reader *r)
 {
-    hlo_skip_blank(reader);
-    const char *begin = reader->at;
-    while (reader->at < reader->end) {
-        char c = *reader->at;
+    hlo_skip_blank(r);
+    const char *begin = r->at;
+    while (r->at < r->end) {
+        char c = *r->at;
         if (c == '{' || c == '[' || c == '(') {
-            if (!hlo_skip_brackets(reader))
+            if (!hlo_skip_brackets(r))
                 return false;
         } else if (c == '"' || c == '\'') {
-            if (!skip_string(reader))
+            if (!skip_string(r))
                 return false;
         } else if (c == ',' || c == '}' || c == ']' || c == ')' || c == '\n' || c == '/')
             break;
         else
-            reader->at++;
+            r->at++;
     }
-    return reader->at > begin || hlo_expected(reader, "a value");
+    return r->at > begin || hlo_expected(r, "a value");
 }
 
-bool hlo_enter(struct hlo_reader *reader)
+bool hlo_enter(struct hlo_reader *r)
 {
-    if (reader->depth == HLO_MAX_DEPTH)
-        return hlo_fail(reader, reader->at, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
-    reader->depth++;
+    if (r->depth == HLO_MAX_DEPTH)
+        return hlo_fail(r, r->at, "nested deeper than the %d levels that are read", HLO_MAX_DEPTH);
+    r->depth++;
     return true;
 }
 
-bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item)
+bool hlo_push(struct hlo_reader *r, struct hlo_stack *stack, void *item)
 {
-    return VECTOR_ADD(stack->at, stack->count, stack->capacity, item) || error_memory(reader->err);
+    return VECTOR_ADD(stack->at, stack->count, stack->capacity, item) || error_memory(r->err);
 }
 
-void *hlo_keep(struct hlo_reader *reader, const void *items, size_t bytes)
+void *hlo_keep(struct hlo_reader *r, const void *items, size_t bytes)
 {
-    void *copy = arena_alloc(&reader->module->arena, bytes, 1);
-    if (!copy) {
-        error_memory(reader->err);
-        return NULL;
-    }
+    void *copy = arena_alloc(&r->module->arena, bytes, 1);
+    if (!copy)
+        return error_memory_null(r->err);
     return memcpy(copy, items, bytes);
 }
 
-void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin)
+void *hlo_pop_all(struct hlo_reader *r, struct hlo_stack *stack, size_t begin)
 {
     size_t count = stack->count - begin;
-    void **items = count ? ARENA_ARRAY(&reader->module->arena, count, void *) : NULL;
+    void **items = count ? ARENA_ARRAY(&r->module->arena, count, void *) : NULL;
     if (items)
         memcpy(items, stack->at + begin, count * sizeof *items);
     stack->count = begin;

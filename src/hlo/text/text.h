@@ -72,18 +72,18 @@ static inline enum hlo_opcode hlo_draft_opcode(const struct hlo_draft *draft)
 }
 
 /* lexer.c: sets the error "FILE:LINE:COLUMN: …" for a place in the text and returns false. */
-bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...) PRINTF_LIKE(3, 4);
+bool hlo_fail(struct hlo_reader *r, const char *at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Sets the error "expected WHAT, found …" for the place at hand and returns false. */
-bool hlo_expected(struct hlo_reader *reader, const char *what);
+bool hlo_expected(struct hlo_reader *r, const char *what);
 
-void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column);
-void hlo_skip_comment(struct hlo_reader *reader);
+void hlo_place(struct hlo_reader *r, const char *at, uint32_t *line, uint32_t *column);
+void hlo_skip_comment(struct hlo_reader *r);
 
 /* As in core/error.h: the static analyser reads one file at a time. */
 #ifdef __clang_analyzer__
-#define hlo_fail(...)              ((hlo_fail)(__VA_ARGS__), false)
-#define hlo_expected(reader, what) ((hlo_expected)(reader, what), false)
+#define hlo_fail(...)         ((hlo_fail)(__VA_ARGS__), false)
+#define hlo_expected(r, what) ((hlo_expected)(r, what), false)
 #endif
 
 /* Returns whether a byte belongs to a name: letters, digits, '_', '.' and '-'. */
@@ -95,21 +95,21 @@ static inline bool hlo_is_name_byte(char c)
 }
 
 /* Returns the byte that the reader stands at; NUL at the end. */
-static inline char hlo_peek(const struct hlo_reader *reader)
+static inline char hlo_peek(const struct hlo_reader *r)
 {
-    return reader->at < reader->end ? *reader->at : '\0';
+    return r->at < r->end ? *r->at : '\0';
 }
 
-static inline void hlo_skip_blank(struct hlo_reader *reader)
+static inline void hlo_skip_blank(struct hlo_reader *r)
 {
     for (;;) {
-        char c = hlo_peek(reader);
+        char c = hlo_peek(r);
         if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
-            reader->at++;
+            r->at++;
         else if (c == '/') {
-            const char *before = reader->at;
-            hlo_skip_comment(reader);
-            if (reader->at == before)
+            const char *before = r->at;
+            hlo_skip_comment(r);
+            if (r->at == before)
                 return;
         } else
             return;
@@ -117,111 +117,111 @@ static inline void hlo_skip_blank(struct hlo_reader *reader)
 }
 
 /* Goes past this byte, and blanks before it; returns false if another byte follows. */
-static inline bool hlo_takes(struct hlo_reader *reader, char c)
+static inline bool hlo_takes(struct hlo_reader *r, char c)
 {
-    hlo_skip_blank(reader);
-    if (hlo_peek(reader) != c)
+    hlo_skip_blank(r);
+    if (hlo_peek(r) != c)
         return false;
-    reader->at++;
+    r->at++;
     return true;
 }
 
-bool hlo_expect(struct hlo_reader *reader, char c);
+bool hlo_expect(struct hlo_reader *r, char c);
 
 /* Reads the word at this very place; empty if there is none. */
-static inline struct hlo_word hlo_read_bytes(struct hlo_reader *reader)
+static inline struct hlo_word hlo_read_bytes(struct hlo_reader *r)
 {
-    const char *begin = reader->at, *at = begin, *end = reader->end;
+    const char *begin = r->at, *at = begin, *end = r->end;
     while (at < end && hlo_is_name_byte(*at))
         at++;
-    reader->at = at;
+    r->at = at;
     return (struct hlo_word){begin, (size_t)(at - begin)};
 }
 
 /* Skips blanks and reads a word; empty if there is none. */
-static inline struct hlo_word hlo_read_word(struct hlo_reader *reader)
+static inline struct hlo_word hlo_read_word(struct hlo_reader *r)
 {
-    hlo_skip_blank(reader);
-    return hlo_read_bytes(reader);
+    hlo_skip_blank(r);
+    return hlo_read_bytes(r);
 }
 
 bool hlo_word_is(struct hlo_word word, const char *text);
 
 /* Reads a name, with or without '%'. */
-bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word *name);
-bool hlo_read_integer(struct hlo_reader *reader, int64_t *value);
-bool hlo_read_string(struct hlo_reader *reader, const char **text); /* unescaped, in the arena */
+bool hlo_read_name(struct hlo_reader *r, const char *what, struct hlo_word *name);
+bool hlo_read_integer(struct hlo_reader *r, int64_t *value);
+bool hlo_read_string(struct hlo_reader *r, const char **text); /* unescaped, in the arena */
 
 /* Skips a value of any kind: up to a ',' or a closing bracket around it, or the end of the line. */
-bool hlo_skip_value(struct hlo_reader *reader);
+bool hlo_skip_value(struct hlo_reader *r);
 
 /* Skips to the end of the bracket that opens here. */
-bool hlo_skip_brackets(struct hlo_reader *reader);
+bool hlo_skip_brackets(struct hlo_reader *r);
 
 /* Increases the depth, or sets an error at the limit. The caller decreases it again. */
-bool hlo_enter(struct hlo_reader *reader);
+bool hlo_enter(struct hlo_reader *r);
 
-bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item);
+bool hlo_push(struct hlo_reader *r, struct hlo_stack *stack, void *item);
 
 /* Returns a copy in the arena; NULL, with an error, if memory is out. */
-void *hlo_keep(struct hlo_reader *reader, const void *items, size_t bytes);
-bool hlo_keep_ints(struct hlo_reader *reader, const int64_t *numbers, int count, struct hlo_ints *list);
+void *hlo_keep(struct hlo_reader *r, const void *items, size_t bytes);
+bool hlo_keep_ints(struct hlo_reader *r, const int64_t *numbers, int count, struct hlo_ints *list);
 
 /* Moves the items from `begin` on from the stack to the arena. NULL if there are none or memory is out. */
-void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin);
+void *hlo_pop_all(struct hlo_reader *r, struct hlo_stack *stack, size_t begin);
 
 /* shape.c */
-const struct hlo_shape *hlo_read_shape(struct hlo_reader *reader);
+const struct hlo_shape *hlo_read_shape(struct hlo_reader *r);
 
 /* Returns whether a shape begins here. The reader must not stand at a blank. */
-bool hlo_at_shape(struct hlo_reader *reader);
+bool hlo_at_shape(struct hlo_reader *r);
 
 /* literal.c: reads a literal and the ')' behind it. */
-bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constant);
+bool hlo_read_literal(struct hlo_reader *r, struct hlo_instruction *constant);
 
 /* attributes.c, window.c and groups.c */
-bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft);
-typedef bool hlo_read_fields(struct hlo_reader *reader, struct hlo_attributes *attributes);
+bool hlo_read_attributes(struct hlo_reader *r, struct hlo_draft *draft);
+typedef bool hlo_read_fields(struct hlo_reader *r, struct hlo_attributes *attributes);
 hlo_read_fields hlo_read_window, hlo_read_labels, hlo_read_padding, hlo_read_slice, hlo_read_groups,
     hlo_read_pairs;
 
 /* Reads [2,4] and returns the product. */
-bool hlo_read_product(struct hlo_reader *reader, int64_t *product);
+bool hlo_read_product(struct hlo_reader *r, int64_t *product);
 
 /* attributes.c: those that cost has no use for */
-bool hlo_read_buffers(struct hlo_reader *reader, bool of_outputs);
-bool hlo_read_debug(struct hlo_reader *reader);
+bool hlo_read_buffers(struct hlo_reader *r, bool of_outputs);
+bool hlo_read_debug(struct hlo_reader *r);
 
 /* text.c: reads a body in braces, as a computation of the module. */
-struct hlo_computation *hlo_read_body(struct hlo_reader *reader, const char *name);
+struct hlo_computation *hlo_read_body(struct hlo_reader *r, const char *name);
 
 /* instruction.c: reads `[ROOT] name = shape opcode(operands), attributes`; NULL on failure. */
-struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is_root);
+struct hlo_instruction *hlo_read_instruction(struct hlo_reader *r, bool *is_root);
 
 /* Reads `shape opcode(operands), attributes` of this name. */
-struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,
+struct hlo_instruction *hlo_read_operation(struct hlo_reader *r, struct hlo_word name,
                                            const struct hlo_shape *shape);
 
 /* Begins a computation. The caller keeps the result, and puts it back at the end. */
-struct hlo_begin hlo_begin_computation(struct hlo_reader *reader);
+struct hlo_begin hlo_begin_computation(struct hlo_reader *r);
 
 /* Sets a draft's attributes to the defaults, the first time it is called. */
 void hlo_begin_attributes(struct hlo_draft *draft);
 
 /* Appends an instruction to the computation that is being read. */
-bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction);
+bool hlo_append(struct hlo_reader *r, struct hlo_instruction *instruction);
 
 /* Ends the computation that is being read, whose instructions lie on the stack from its begin on. */
-struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const char *name,
+struct hlo_computation *hlo_finish_computation(struct hlo_reader *r, const char *name,
                                                struct hlo_instruction *root);
 
 /* Checks or infers the shape of a draft's instruction. */
-bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
+bool hlo_settle_shape(struct hlo_reader *r, struct hlo_draft *draft);
 
 /* Gives `add-start` a computation with the add in it, and checks that the operations of a chain fit. */
-bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft);
+bool hlo_settle_async(struct hlo_reader *r, struct hlo_draft *draft);
 
 /* Returns false if a start at the root never gets operands. */
-bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation);
+bool hlo_chains_end(struct hlo_reader *r, const struct hlo_computation *computation);
 
 #endif

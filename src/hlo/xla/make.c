@@ -11,10 +11,8 @@ const struct hlo_shape *xla_array(struct translator *t, enum hlo_type type, cons
 {
     struct hlo_shape *shape = ARENA_NEW(&t->module->arena, struct hlo_shape);
     int64_t *copy = ARENA_ARRAY(&t->module->arena, (size_t)rank + 1, int64_t);
-    if (!shape || !copy) {
-        t->failed = true;
-        return NULL;
-    }
+    if (!shape || !copy)
+        return t->failed = true, NULL;
     if (rank)
         memcpy(copy, dims, (size_t)rank * sizeof *copy);
     *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy};
@@ -55,10 +53,8 @@ struct hlo_instruction *xla_insert(struct translator *t, const struct hlo_instru
     struct hlo_instruction *in = ARENA_NEW(&t->module->arena, struct hlo_instruction);
     struct hlo_instruction **copy =
         ARENA_ARRAY(&t->module->arena, (size_t)count + 1, struct hlo_instruction *);
-    if (!in || !copy || !shape) {
-        t->failed = true;
-        return NULL;
-    }
+    if (!in || !copy || !shape)
+        return t->failed = true, NULL;
     for (int i = 0; i < count; i++)
         copy[i] = operands[i];
     *in = (struct hlo_instruction){.opcode = opcode,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_FOLDED 65536 /* elements of a constant of several numbers: the folder's own limit */
+
 static bool counts_up(struct hlo_ints list)
 {
     for (int i = 0; i < list.count; i++)
@@ -149,10 +151,8 @@ static struct hlo_instruction *of_concatenate(struct translator *t, struct hlo_i
         total += in->operands[i]->opcode == HLO_CONCATENATE ? in->operands[i]->operand_count : 1;
     struct hlo_instruction **operands =
         ARENA_ARRAY(&t->module->arena, (size_t)total + 1, struct hlo_instruction *);
-    if (!operands) {
-        t->failed = true;
-        return in;
-    }
+    if (!operands)
+        return t->failed = true, in;
     for (int i = 0; i < in->operand_count; i++) {
         struct hlo_instruction *piece = in->operands[i];
         bool inner = piece->opcode == HLO_CONCATENATE && used(t, piece) == 1 &&
@@ -394,13 +394,45 @@ static struct hlo_instruction *of_loop(struct translator *t, struct hlo_instruct
     return part;
 }
 
+/* Makes an operation of constants a constant, if XLA does. */
+static bool fold(struct translator *t, struct hlo_instruction *in)
+{
+    struct hlo_instruction **from = in->operands;
+    int count = in->operand_count;
+    double number = (double)NAN, at[3] = {(double)NAN, (double)NAN, (double)NAN};
+    bool splat = true, same = true;
+    if (!count || (in->attributes->target && hlo_operations[in->opcode].traits & HLO_TRANSCENDENTAL) ||
+        hlo_type_is_complex(in->shape->type) || in->shape->type == HLO_TYPE_TUPLE)
+        return false;
+    bool head = in->opcode == HLO_DYNAMIC_SLICE || in->opcode == HLO_BROADCAST;
+    for (int i = 0; i < (head ? 1 : count); i++) {
+        if (from[i]->opcode != HLO_CONSTANT)
+            return false;
+        splat &= xla_is_splat(from[i]);
+        same &= from[i]->number == from[0]->number;
+        if (i < 3)
+            at[i] = from[i]->number;
+    }
+    if (in->opcode == HLO_CONCATENATE) {
+        at[0] = same ? at[0] : (double)NAN;
+        splat &= same;
+    } else if (head ? !splat : count > 3)
+        return false;
+    bool small = hlo_elements(in->shape) <= MAX_FOLDED || (splat && in->opcode != HLO_CONVERT);
+    if (!hlo_compute(in, at, &number) ||
+        (!small && (in->opcode == HLO_CONCATENATE || in->opcode == HLO_CONVERT)))
+        return false;
+    xla_become_constant(t, in, number, splat);
+    return true;
+}
+
 struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruction *in)
 {
     bool is_empty =
         in->shape->type != HLO_TYPE_TUPLE && hlo_type_bits(in->shape->type) && !hlo_elements(in->shape);
     if (is_empty && in->opcode != HLO_CONSTANT && !xla_has_effect(in, 0))
         xla_become_constant(t, in, (double)NAN, false);
-    if (in->operand_count && xla_fold(t, in))
+    if (in->operand_count && fold(t, in))
         return in;
     switch (in->opcode) {
     case HLO_BROADCAST:

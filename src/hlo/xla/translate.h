@@ -46,8 +46,6 @@ void xla_become_constant(struct translator *t, struct hlo_instruction *in, doubl
 bool xla_has_effect(const struct hlo_instruction *in, int depth);
 void xla_keep_list(struct translator *t);
 void xla_begin(struct translator *t, struct hlo_computation *computation);
-/* Makes an operation of constants a constant, if XLA does. */
-bool xla_fold(struct translator *t, struct hlo_instruction *in);
 /* StableHLO's broadcast_in_dim, whose operand may have dimensions of size 1 that become larger. The reader had made two
  * operations of it. */
 void xla_join_broadcast(struct translator *t, struct hlo_instruction *in);

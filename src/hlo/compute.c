@@ -1,9 +1,7 @@
-/* Operations of constants, as stablehlo-aggressive-folder computes them. */
-#include "hlo/xla/translate.h"
+/* Operations of numbers, as stablehlo-aggressive-folder computes them. */
+#include "hlo/module.h"
 
 #include <math.h>
-
-#define MAX_FOLDED 65536 /* elements of a constant of several numbers: the folder's own limit */
 
 static double to_type(enum hlo_type type, double number)
 {
@@ -47,16 +45,18 @@ static double same(double a)
 typedef double of_one(double number);
 
 static of_one *const unary[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = fabs,       [HLO_SIGN] = signum,
-    [HLO_NEGATE] = negated, [HLO_SQRT] = sqrt,
-    [HLO_RSQRT] = rsqrt,    [HLO_EXPONENTIAL] = exp,
-    [HLO_LOG] = log,        [HLO_LOGISTIC] = logistic,
-    [HLO_SINE] = sin,       [HLO_COSINE] = cos,
-    [HLO_TAN] = tan,        [HLO_TANH] = tanh,
-    [HLO_ERF] = erf,        [HLO_ROUND_NEAREST_AFZ] = round,
-    [HLO_CONVERT] = same,   [HLO_ROUND_NEAREST_EVEN] = nearbyint,
-    [HLO_RESHAPE] = same,   [HLO_TRANSPOSE] = same,
-    [HLO_REVERSE] = same,   [HLO_SLICE] = same,
+    [HLO_ABS] = fabs,         [HLO_SIGN] = signum,
+    [HLO_NEGATE] = negated,   [HLO_SQRT] = sqrt,
+    [HLO_RSQRT] = rsqrt,      [HLO_EXPONENTIAL] = exp,
+    [HLO_LOG] = log,          [HLO_LOGISTIC] = logistic,
+    [HLO_SINE] = sin,         [HLO_COSINE] = cos,
+    [HLO_TAN] = tan,          [HLO_TANH] = tanh,
+    [HLO_ERF] = erf,          [HLO_ROUND_NEAREST_AFZ] = round,
+    [HLO_CONVERT] = same,     [HLO_ROUND_NEAREST_EVEN] = nearbyint,
+    [HLO_RESHAPE] = same,     [HLO_TRANSPOSE] = same,
+    [HLO_REVERSE] = same,     [HLO_SLICE] = same,
+    [HLO_BROADCAST] = same,   [HLO_DYNAMIC_SLICE] = same,
+    [HLO_CONCATENATE] = same,
 };
 
 static double of_bits(enum hlo_opcode opcode, double a, double b)
@@ -67,7 +67,6 @@ static double of_bits(enum hlo_opcode opcode, double a, double b)
     return (double)(opcode == HLO_AND ? x & y : opcode == HLO_OR ? x | y : x ^ y);
 }
 
-/* Computes an operation of numbers. Returns whether the folder knows the operation. */
 static bool computed(const struct hlo_instruction *in, double a, double b, double c, double *number)
 {
     bool truth = in->shape->type == HLO_TYPE_PRED, whole = truth || hlo_type_is_whole(in->shape->type);
@@ -117,37 +116,10 @@ static bool computed(const struct hlo_instruction *in, double a, double b, doubl
     }
 }
 
-bool xla_fold(struct translator *t, struct hlo_instruction *in)
+bool hlo_compute(const struct hlo_instruction *in, const double x[3], double *number)
 {
-    struct hlo_instruction **from = in->operands;
-    int count = in->operand_count;
-    double number = (double)NAN, at[3] = {(double)NAN, (double)NAN, (double)NAN};
-    bool splat = true, same = true;
-    if (!count || (in->attributes->target && hlo_operations[in->opcode].traits & HLO_TRANSCENDENTAL) ||
-        hlo_type_is_complex(in->shape->type) || in->shape->type == HLO_TYPE_TUPLE)
+    if (!computed(in, x[0], x[1], x[2], number))
         return false;
-    bool head = in->opcode == HLO_DYNAMIC_SLICE || in->opcode == HLO_BROADCAST;
-    for (int i = 0; i < (head ? 1 : count); i++) {
-        if (from[i]->opcode != HLO_CONSTANT)
-            return false;
-        splat &= xla_is_splat(from[i]);
-        same &= from[i]->number == from[0]->number;
-        if (i < 3)
-            at[i] = from[i]->number;
-    }
-    if (head) {
-        number = at[0];
-        if (!splat)
-            return false;
-    } else if (in->opcode == HLO_CONCATENATE) {
-        number = same ? at[0] : (double)NAN;
-        splat &= same;
-        if (!splat && hlo_elements(in->shape) > MAX_FOLDED)
-            return false;
-    } else if (count > 3 || !computed(in, at[0], at[1], at[2], &number))
-        return false;
-    if (in->opcode == HLO_CONVERT && hlo_elements(in->shape) > MAX_FOLDED)
-        return false;
-    xla_become_constant(t, in, isnan(number) ? number : to_type(in->shape->type, number), splat);
+    *number = isnan(*number) ? *number : to_type(in->shape->type, *number);
     return true;
 }
