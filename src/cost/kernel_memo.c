@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define PLACES 4096 /* a power of two */
+#define PLACES 16384 /* a power of two */
 
 struct entry {
     bool used;

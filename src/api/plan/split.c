@@ -335,7 +335,7 @@ static bool answer_one(struct split *split, struct error *err)
             .answer = {.question = question, .search = &search, .in_time = hurried}};
         struct job_choice simpler;
         if (!hurried && given->planning.time_limit == 0.0 &&
-            job_find_simpler(&simpler, question, search.plans, pool))
+            job_find_simpler(&simpler, question, &search, pool))
             report.simpler = &simpler;
         ok = explain(split, &report, pool, sensitivity, err) &&
              (!given->asked.pareto || find_front(split, devices, &front, pool, err));

@@ -45,3 +45,55 @@ struct space_bounds space_rest_of(const struct space *space, struct job job, con
                         (job_sends_inside(&job) ? group->send_inside : group->send_across);
     return rest;
 }
+
+void space_weigh_task(const struct space *space, double within, struct space_task *task)
+{
+    const struct space_cut *cut = task->cut;
+    double each = (double)__builtin_popcount(space_shardings(space, task->pipeline)) *
+                  space_max_chunks(space, task->pipeline);
+    task->bound = INFINITY;
+    for (int d = 0; d < space->divisor_count; d++) {
+        int64_t data = space->divisors[d];
+        if (!space_data_allowed(space, cut, task->pipeline, data))
+            continue;
+        int64_t per_rank = space->question->job.batch / data;
+        for (int g = 0; g < cut->groups; g++) {
+            const struct space_group *group = &space->groups[cut->first_group + g];
+            if (per_rank % group->microbatch != 0 || group->modes == 0)
+                continue;
+            int64_t whole = per_rank / group->microbatch;
+            double count = (double)whole;
+            task->combinations += group->modes * each;
+            struct space_bounds bounds =
+                space_bounds_of(space, task->pipeline, count, group->least, group->least_blocks,
+                                (struct space_bounds){0.0, 0.0});
+            double seconds = fmin(bounds.formula, bounds.timed);
+            double devices =
+                (double)cut->degrees.tensor * cut->degrees.context * task->pipeline * (double)data;
+            if (within == 0.0)
+                task->bound = fmin(task->bound, seconds);
+            else if (seconds <= within)
+                task->bound = fmin(task->bound, seconds * devices);
+        }
+    }
+}
+
+int space_compare_tasks(const void *a, const void *b)
+{
+    const struct space_task *x = a, *y = b;
+    if (x->bound != y->bound)
+        return x->bound < y->bound ? -1 : 1;
+    if (x->cut != y->cut)
+        return x->cut < y->cut ? -1 : 1;
+    return x->pipeline - y->pipeline;
+}
+
+double space_longest_pace(const struct job_choice *plan, double worst)
+{
+    double count = (double)job_microbatches(&plan->job);
+    double nodes = fmax((double)plan->job.devices / plan->job.devices_per_node, 1.0);
+    double waiting = plan->job.calibration->jitter * log2(nodes) * plan->time.compute;
+    double pace = (plan->time.compute + plan->time.tensor) / count,
+           over = plan->time.seconds - waiting - worst;
+    return (pace - (over > 0.0 ? over : over - plan->time.data) / count) * (1.0 + 1e-9);
+}

@@ -21,4 +21,24 @@ struct space_bounds space_bounds_of(const struct space *space, int pipeline, dou
 struct space_bounds space_rest_of(const struct space *space, struct job job, const struct space_group *group,
                                   unsigned shardings, const struct job_exchange exchanges[4]);
 
+/* All combinations of a cut and a length of the pipeline. */
+struct space_task {
+    const struct space_cut *cut;
+    int pipeline;
+    double bound; /* minimum value of its combinations; bytes while the smallest is sought */
+    double combinations;
+};
+
+/* Sets the minimum bound of a task's groups, and their number of combinations. `within`: see job_search_options. */
+void space_weigh_task(const struct space *space, double within, struct space_task *task);
+
+/* Orders tasks by their bounds. */
+int space_compare_tasks(const void *a, const void *b);
+
+/* Returns the longest pace at which another layout of a plan's blocks may take `worst` seconds. Beside the passes of
+ * the slowest stage a layout changes what waits for its kernels, which is 0 at least, and the transfers of data that
+ * they hide: a slower pace hides no more than it takes longer, and none below 0. All other terms are the same in every
+ * layout, whatever they are; one that is not has to be taken off here. */
+double space_longest_pace(const struct job_choice *plan, double worst);
+
 #endif

@@ -113,15 +113,16 @@ static void even_out(struct layout *layout, double pace, int *blocks)
     }
 }
 
-bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks)
+bool job_layout(const struct job *job, const struct job_layers *layers, double memory, double pace,
+                int *blocks)
 {
     int count = layers->block_count;
     struct layout layout = {job, layers, memory, layers->kind_count == 1 && count <= TABLED, {{0.0}}, {0}};
     double ends[] = {job_pass_seconds(&layers->embedding.pass),
                      job_pass_seconds(&layers->head.pass) + job_pass_seconds(&layers->further.pass)};
-    double high = job->degrees.pipeline > count ? INFINITY : fill(&layout, INFINITY, blocks);
-    if (isinf(high))
+    if (job->degrees.pipeline > count || isinf(fill(&layout, pace, blocks)))
         return false;
+    double high = fill(&layout, INFINITY, blocks);
     double low =
         (job_pass_seconds(&layers->blocks.pass) + ends[0] + ends[1]) / job->degrees.pipeline * (1.0 - 1e-9);
     while (high > low * (1.0 + 1e-9)) {

@@ -59,7 +59,7 @@ static bool lay_out(const struct job_rates *rates, struct job *job, const struct
     if (job->chunks > 1)
         return space_opens_offload(space) || job_memory_of(job, layers).total <= space->memory;
     job->stage_blocks = rates->blocks;
-    return job_layout(job, layers, space->memory, rates->blocks);
+    return job_layout(job, layers, space->memory, INFINITY, rates->blocks);
 }
 
 /* Sets the line of the fastest layout with so many blocks recomputed; false: none fits. Gradients are exchanged with

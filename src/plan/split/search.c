@@ -12,22 +12,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* All combinations of a cut and a length of the pipeline. */
-struct task {
-    const struct space_cut *cut;
-    int pipeline;
-    double bound; /* minimum value of its combinations; bytes while the smallest is sought */
-    double combinations;
-};
-
 #define PRICING_LOCKS   61
-#define PRICED_TOGETHER 200 /* groups, which share the prices of kernels */
+#define PRICED_TOGETHER 1000 /* groups, which share the prices of kernels */
 
 struct searcher {
     struct space *space;
     const struct job_search_options *options;
     int task_count;
-    struct task *tasks;
+    struct space_task *tasks;
     double started;
     pthread_mutex_t lock; /* of all below */
     struct kept kept;
@@ -45,10 +37,19 @@ struct searcher {
     pthread_mutex_t pricing[PRICING_LOCKS]; /* of a group's modes, by its number */
 };
 
+/* The ways to shard parameters (ZeRO-3) of a cut, a pipeline and a data parallel degree, with their exchanges, which
+ * are the same in all groups and modes. */
+struct sharded {
+    int count; /* -1: not listed yet */
+    struct space_shards shards[SPACE_MAX_SHARDS];
+    struct job_exchange exchanges[SPACE_MAX_SHARDS];
+};
+
 /* A thread's own. */
 struct worker {
     struct searcher *searcher;
     int *blocks;
+    struct sharded *sharded;
     struct job_choice smallest;
 };
 
@@ -173,19 +174,13 @@ static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct
                          const struct job_exchange *exchange)
 {
     struct searcher *s = w->searcher;
-    double count = (double)job_microbatches(&plan->job);
-    double pace = (plan->time.compute + plan->time.tensor) / count;
+    double pace = (plan->time.compute + plan->time.tensor) / (double)job_microbatches(&plan->job);
     double mean = (layers->blocks + layers->ends) / plan->job.degrees.pipeline;
     bool fits = plan->memory.total > 0.0 && plan->memory.total <= s->space->memory;
-    double nodes = fmax((double)plan->job.devices / plan->job.devices_per_node, 1.0);
-    double waiting = plan->job.calibration->jitter * log2(nodes);
-    double worst = s->options->front ? atomic_load(&s->fastest) : longest(s, plan->job.devices);
-    if (s->space->question->stage_blocks || s->sizing)
+    double most = s->options->front ? INFINITY : space_longest_pace(plan, longest(s, plan->job.devices));
+    if (s->space->question->stage_blocks || s->sizing || mean > most || (fits && pace <= mean * (1.0 + 1e-9)))
         return;
-    if (plan->time.seconds - count * (pace - mean) * (1.0 + waiting) > worst ||
-        (fits && pace <= mean * (1.0 + 1e-9)))
-        return;
-    if (!job_layout(&plan->job, &layers->priced, s->space->memory, w->blocks))
+    if (!job_layout(&plan->job, &layers->priced, s->space->memory, most, w->blocks))
         return;
     plan->job.stage_blocks = w->blocks;
     weigh(w, plan, &layers->priced, exchange);
@@ -283,6 +278,22 @@ static void decide_chunks(struct worker *w, struct job job, const struct space_l
     }
 }
 
+static void set_shards(struct job *job, const struct space_shards *shards)
+{
+    job->technique.replicate = shards->replicate;
+    job->technique.reshard = shards->reshard;
+}
+
+static void list_sharded(struct worker *w, struct job job, const struct job_layers *layers)
+{
+    struct sharded *sharded = w->sharded;
+    sharded->count = space_list_shards(w->searcher->space, &job, sharded->shards);
+    for (int i = 0; i < sharded->count; i++) {
+        set_shards(&job, &sharded->shards[i]);
+        sharded->exchanges[i] = job_exchange_of(&job, layers);
+    }
+}
+
 /* Decides the chunks and shardings of a split with the schedules that have formulas. */
 static void decide_rest(struct worker *w, struct job job, const struct space_layers *layers,
                         const struct job_exchange *exchanges, unsigned shardings)
@@ -290,13 +301,13 @@ static void decide_rest(struct worker *w, struct job job, const struct space_lay
     for (job.sharding = 0; job.sharding <= 2; job.sharding++)
         if (shardings >> job.sharding & 1)
             decide_chunks(w, job, layers, &exchanges[job.sharding]);
-    struct space_shards shards[SPACE_MAX_SHARDS];
-    int count = shardings >> 3 & 1 ? space_list_shards(w->searcher->space, &job, shards) : 0;
-    for (int i = 0; i < count; i++) {
-        job.technique.replicate = shards[i].replicate;
-        job.technique.reshard = shards[i].reshard;
-        struct job_exchange exchange = job_exchange_of(&job, &layers->priced);
-        decide_chunks(w, job, layers, &exchange);
+    if (!(shardings >> 3 & 1))
+        return;
+    if (w->sharded->count < 0)
+        list_sharded(w, job, &layers->priced);
+    for (int i = 0; i < w->sharded->count; i++) {
+        set_shards(&job, &w->sharded->shards[i]);
+        decide_chunks(w, job, layers, &w->sharded->exchanges[i]);
     }
 }
 
@@ -372,7 +383,7 @@ static void decide_group(struct worker *w, struct space_group *group, struct job
     }
 }
 
-static void decide_task(struct worker *w, const struct task *task)
+static void decide_task(struct worker *w, const struct space_task *task)
 {
     const struct space *space = w->searcher->space;
     const struct space_cut *cut = task->cut;
@@ -391,6 +402,7 @@ static void decide_task(struct worker *w, const struct task *task)
         if (is_too_large(w->searcher, cut, &job, shardings, 0.0))
             continue;
         exchanges_of(job, cut->layers, shardings, exchanges);
+        w->sharded->count = -1;
         for (int g = 0; g < cut->groups; g++)
             decide_group(w, &groups[g], &job, exchanges, shardings);
     }
@@ -400,12 +412,15 @@ static void run_task(void *context, size_t first, size_t last, int thread)
 {
     struct searcher *s = context;
     (void)thread;
-    struct worker w = {.searcher = s, .blocks = malloc((size_t)s->kept.max_stages * sizeof *w.blocks)};
+    struct worker w = {.searcher = s,
+                       .blocks = malloc((size_t)s->kept.max_stages * sizeof *w.blocks),
+                       .sharded = malloc(sizeof *w.sharded)};
+    bool ok = w.blocks && w.sharded;
     double left = INFINITY, combinations = 0.0;
-    if (!w.blocks)
+    if (!ok)
         atomic_store(&s->no_memory, true);
-    for (size_t i = first; i < last && w.blocks; i++) {
-        const struct task *task = &s->tasks[i];
+    for (size_t i = first; i < last && ok; i++) {
+        const struct space_task *task = &s->tasks[i];
         if (is_late(s)) {
             left = fmin(left, task->bound);
             continue;
@@ -423,6 +438,7 @@ static void run_task(void *context, size_t first, size_t last, int thread)
         progress_show(s->options->progress, "%d of %d splits", s->done, s->task_count);
     pthread_mutex_unlock(&s->lock);
     free(w.blocks);
+    free(w.sharded);
 }
 
 /* ---- all of it ---- */
@@ -441,51 +457,6 @@ static void price_floors(void *context, size_t first, size_t last, int thread)
     kernel_memo_free(memo);
 }
 
-/* Sets the minimum bound of a task's groups, and their number of combinations. */
-static void weigh_task(const struct searcher *s, struct task *task)
-{
-    const struct space *space = s->space;
-    double within = s->options->within;
-    const struct space_cut *cut = task->cut;
-    double each = (double)__builtin_popcount(space_shardings(space, task->pipeline)) *
-                  space_max_chunks(space, task->pipeline);
-    task->bound = INFINITY;
-    for (int d = 0; d < space->divisor_count; d++) {
-        int64_t data = space->divisors[d];
-        if (!space_data_allowed(space, cut, task->pipeline, data))
-            continue;
-        int64_t per_rank = space->question->job.batch / data;
-        for (int g = 0; g < cut->groups; g++) {
-            const struct space_group *group = &space->groups[cut->first_group + g];
-            if (per_rank % group->microbatch != 0 || group->modes == 0)
-                continue;
-            int64_t whole = per_rank / group->microbatch;
-            double count = (double)whole;
-            task->combinations += group->modes * each;
-            struct space_bounds bounds =
-                space_bounds_of(space, task->pipeline, count, group->least, group->least_blocks,
-                                (struct space_bounds){0.0, 0.0});
-            double seconds = fmin(bounds.formula, bounds.timed);
-            double devices =
-                (double)cut->degrees.tensor * cut->degrees.context * task->pipeline * (double)data;
-            if (within == 0.0)
-                task->bound = fmin(task->bound, seconds);
-            else if (seconds <= within)
-                task->bound = fmin(task->bound, seconds * devices);
-        }
-    }
-}
-
-static int compare_tasks(const void *a, const void *b)
-{
-    const struct task *x = a, *y = b;
-    if (x->bound != y->bound)
-        return x->bound < y->bound ? -1 : 1;
-    if (x->cut != y->cut)
-        return x->cut < y->cut ? -1 : 1;
-    return x->pipeline - y->pipeline;
-}
-
 /* The best bounds first: good plans early dismiss the rest. */
 static bool list_tasks(struct searcher *s, struct arena *arena)
 {
@@ -497,19 +468,23 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
     s->tasks = arena_alloc(arena, (size_t)space->cut_count * (size_t)max, sizeof *s->tasks);
     if (!s->tasks)
         return false;
-    for (int c = 0; c < space->cut_count; c++)
-        for (int pipeline = 1; pipeline <= max; pipeline++) {
-            struct task task = {.cut = &space->cuts[c], .pipeline = pipeline};
+    for (int c = 0; c < space->cut_count; c++) {
+        const struct degrees *degrees = &space->cuts[c].degrees;
+        bool allowed = space_allows(space->question, JOB_TENSOR, degrees->tensor) &&
+                       space_allows(space->question, JOB_CONTEXT, degrees->context);
+        for (int pipeline = 1; pipeline <= max && allowed; pipeline++) {
+            struct space_task task = {.cut = &space->cuts[c], .pipeline = pipeline};
             if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline) ||
                 (space->question->stage_blocks && pipeline != space->question->stage_count))
                 continue;
             if (is_late(s))
                 return true; /* without a bound on all tasks the search has none */
-            weigh_task(s, &task);
+            space_weigh_task(space, s->options->within, &task);
             if (isfinite(task.bound))
                 s->tasks[s->task_count++] = task;
         }
-    qsort(s->tasks, (size_t)s->task_count, sizeof *s->tasks, compare_tasks);
+    }
+    qsort(s->tasks, (size_t)s->task_count, sizeof *s->tasks, space_compare_tasks);
     return true;
 }
 
@@ -526,10 +501,10 @@ static void find_smallest(struct searcher *s)
 {
     const struct space *space = s->space;
     for (int i = 0; i < s->task_count; i++) {
-        struct task *task = &s->tasks[i];
+        struct space_task *task = &s->tasks[i];
         task->bound = space_least_of(space, task->cut, task->pipeline);
     }
-    qsort(s->tasks, (size_t)s->task_count, sizeof *s->tasks, compare_tasks);
+    qsort(s->tasks, (size_t)s->task_count, sizeof *s->tasks, space_compare_tasks);
     s->sizing = true;
     s->done = 0;
     parallel_for(s->options->pool, (size_t)s->task_count, 1, run_task, s);
@@ -538,13 +513,15 @@ static void find_smallest(struct searcher *s)
 static bool search_all(struct searcher *s, struct job_search *search, struct error *err)
 {
     struct parallel *pool = s->options->pool;
-    parallel_for(pool, (size_t)s->space->group_count, PRICED_TOGETHER, price_floors, s);
+    if (!s->space->has_floors)
+        parallel_for(pool, (size_t)s->space->group_count, PRICED_TOGETHER, price_floors, s);
     if (atomic_load(&s->no_memory))
         return error_memory(err);
     if (!atomic_load(&s->late) && !list_tasks(s, &search->arena))
         return error_memory(err);
     if (atomic_load(&s->late)) /* without bounds there is neither a plan nor a bound */
         return nothing_fits(s, err);
+    s->space->has_floors = true;
     if (!kept_init(&s->kept, s->options, &search->arena))
         return error_memory(err);
     parallel_while(pool, (size_t)s->task_count, 1, run_task, stop_unwanted, s);
@@ -565,35 +542,57 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     return true;
 }
 
-bool job_search(struct job_search *search, const struct job_question *question,
-                const struct job_search_options *options, struct error *err)
+static bool search_space(struct job_search *search, struct space *space,
+                         const struct job_search_options *options, struct error *err)
 {
-    if (job_has_choices(question))
-        return job_search_choices(search, question, options, err);
-    struct space space;
-    struct searcher s = {.space = &space, .options = options, .started = clock_now(), .left = INFINITY};
-    *search = (struct job_search){0};
+    struct searcher s = {.space = space, .options = options, .started = clock_now(), .left = INFINITY};
     atomic_store(&s.worst, ceiling_of(options));
     atomic_store(&s.fastest, INFINITY);
     atomic_store(&s.least, INFINITY);
-    bool ok = space_init(&space, question, &search->arena, err);
-    if (ok) {
-        pthread_mutex_init(&s.lock, NULL);
-        for (int i = 0; i < PRICING_LOCKS; i++)
-            pthread_mutex_init(&s.pricing[i], NULL);
-        ok = search_all(&s, search, err);
-        for (int i = 0; i < PRICING_LOCKS; i++)
-            pthread_mutex_destroy(&s.pricing[i]);
-        pthread_mutex_destroy(&s.lock);
-        space_release(&space);
-    }
+    pthread_mutex_init(&s.lock, NULL);
+    for (int i = 0; i < PRICING_LOCKS; i++)
+        pthread_mutex_init(&s.pricing[i], NULL);
+    bool ok = search_all(&s, search, err);
+    for (int i = 0; i < PRICING_LOCKS; i++)
+        pthread_mutex_destroy(&s.pricing[i]);
+    pthread_mutex_destroy(&s.lock);
     if (!ok)
         job_search_release(search);
     return ok;
 }
 
+bool job_search(struct job_search *search, const struct job_question *question,
+                const struct job_search_options *options, struct error *err)
+{
+    if (job_has_choices(question))
+        return job_search_choices(search, question, options, err);
+    *search = (struct job_search){0};
+    struct space *space = arena_alloc(&search->arena, 1, sizeof *space);
+    bool ok = space ? space_init(space, question, &search->arena, err) : error_memory(err);
+    if (!ok) {
+        job_search_release(search);
+        return false;
+    }
+    search->space = space;
+    return search_space(search, space, options, err);
+}
+
+bool job_search_again(struct job_search *search, const struct job_search *before,
+                      const struct job_question *question, const struct job_search_options *options,
+                      struct error *err)
+{
+    if (!before->space)
+        return job_search(search, question, options, err);
+    struct space space = *before->space; /* its groups keep what has been priced */
+    space.question = question;
+    *search = (struct job_search){0};
+    return search_space(search, &space, options, err);
+}
+
 void job_search_release(struct job_search *search)
 {
+    if (search->space)
+        space_release(search->space);
     arena_release(&search->arena);
     *search = (struct job_search){0};
 }

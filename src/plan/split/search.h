@@ -12,9 +12,14 @@
  *     B / (d b) x (all layers / p + send) + (p - 1) x blocks / (p v_max) + transfers of parameters + fixed time,
  *
  * exceeds the worst plan still wanted: no pace is below the mean of the stages, and no bubble below that of
- * the maximum number of chunks. Where an even split is not optimal or does not fit, blocks are laid out anew:
+ * the maximum number of chunks. The bound leaves terms out, and holds whatever else is added to the time, as long as
+ * that is not negative. Where an even split is not optimal or does not fit, blocks are laid out anew:
  * the minimum pace at which stages, each filled from the first on as far as pace and memory allow, hold all
- * blocks. That is exact, as filling a stage less cannot help those behind it.
+ * blocks. That is exact, as filling a stage less cannot help those behind it. It is not looked for where stages filled
+ * at the longest pace that could still count do not hold all blocks.
+ *
+ * Most of what remains is the price of layers. A search for a plan without some degree, beside the best one, takes the
+ * prices of the search before (job_search_again).
  *
  * The cheapest plan within a time is found by the same search: what is compared is the time by the devices in use, so
  * that a plan on n devices is dismissed when its bound exceeds the time, or an n-th of the cheapest plan's
@@ -32,6 +37,7 @@ struct job_search {
     double lower_bound;       /* seconds, or device-seconds; plans[0]'s if the search is complete */
     bool complete;
     double combinations; /* decided, layouts of blocks counted as one */
+    struct space *space; /* of the question, which job_search_again searches; NULL: of several questions */
 };
 
 /* Finds the best plans. ERROR_INFEASIBLE if no combination is allowed or fits; the text then names the
@@ -41,6 +47,12 @@ bool job_search(struct job_search *search, const struct job_question *question,
                 const struct job_search_options *options, struct error *err);
 void job_search_release(struct job_search *search);
 
+/* The same for a question that differs from that of `before` in narrower ranges of the tensor, context and pipeline
+ * degrees alone: what was priced then is used. */
+bool job_search_again(struct job_search *search, const struct job_search *before,
+                      const struct job_question *question, const struct job_search_options *options,
+                      struct error *err);
+
 /* The same where the question has sets of values to choose from: job_search calls it. */
 bool job_search_choices(struct job_search *search, const struct job_question *question,
                         const struct job_search_options *options, struct error *err);
@@ -49,8 +61,9 @@ bool job_search_choices(struct job_search *search, const struct job_question *qu
 bool job_has_choices(const struct job_question *question);
 
 /* Finds the minimum pace and its layout, blocks[job->pipeline], with `memory` bytes per device. Chunks count
- * as one. False: none fits. */
-bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks);
+ * as one. False: none fits that takes `pace` seconds at most (INFINITY: however many). */
+bool job_layout(const struct job *job, const struct job_layers *layers, double memory, double pace,
+                int *blocks);
 
 enum job_resource {
     JOB_MORE_COMPUTE,   /* rate of the matrix units */

@@ -63,6 +63,7 @@ struct space {
     double memory;      /* usable bytes per device */
     int replicate;      /* copies of the shards, where the question gives them */
     unsigned schedules; /* bit s: schedule s of enum pipeline_schedule; bit 0: those with formulas */
+    bool has_floors;    /* all groups are priced by space_price_floor */
     int mode_count;
     struct space_mode modes[SPACE_MAX_MODES];
 };

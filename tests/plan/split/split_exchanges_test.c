@@ -278,7 +278,7 @@ static void a_simpler_plan_is_hardly_slower(void **state)
     question.job.sequence = 8192;
     assert_true(job_search(&search, &question, &(struct job_search_options){.top = 1}, &err));
     const struct job_choice *best = &search.plans[0];
-    if (job_find_simpler(&simpler, &question, best, NULL)) {
+    if (job_find_simpler(&simpler, &question, &search, NULL)) {
         assert_true(simpler.time.seconds >= best->time.seconds);
         assert_true(simpler.time.seconds <= best->time.seconds * (1.0 + JOB_HARDLY_SLOWER));
         assert_true(simpler.job.degrees.context < best->job.degrees.context ||
@@ -287,7 +287,7 @@ static void a_simpler_plan_is_hardly_slower(void **state)
     }
     for (int d = JOB_TENSOR; d <= JOB_CONTEXT; d++)
         fix(&question, d, job_dimension_value(&best->job, (enum job_dimension)d));
-    assert_false(job_find_simpler(&simpler, &question, best, NULL));
+    assert_false(job_find_simpler(&simpler, &question, &search, NULL));
     job_search_release(&search);
 }
 

@@ -152,7 +152,7 @@ static bool expect_best(int index)
     struct slowly slowly = {job, &layers, memory, INFINITY};
     int room[MAX_STAGES], blocks[MAX_STAGES], sum = 0;
     every_layout(&slowly, room, 0, total);
-    bool found = job_layout(&job, &layers, memory, blocks);
+    bool found = job_layout(&job, &layers, memory, INFINITY, blocks);
     if (found != (bool)isfinite(slowly.pace))
         fail_msg("case %d: %s, the slow way finds %g s", index, found ? "a layout" : "none", slowly.pace);
     if (!found)
@@ -166,6 +166,11 @@ static bool expect_best(int index)
     double pace = pace_of(&job, &layers, memory);
     if (!(fabs(pace / slowly.pace - 1.0) <= 2e-9))
         fail_msg("case %d: %.12g s, the slow way finds %.12g s", index, pace, slowly.pace);
+    int within[MAX_STAGES];
+    job.stage_blocks = NULL;
+    assert_true(job_layout(&job, &layers, memory, pace * (1.0 + 1e-8), within));
+    assert_memory_equal(within, blocks, (size_t)job.degrees.pipeline * sizeof *blocks);
+    assert_false(job_layout(&job, &layers, memory, pace * (1.0 - 1e-8), within));
     return true;
 }
 
@@ -199,7 +204,7 @@ static void blocks_alike_are_laid_out_evenly(void **state)
     struct job job = job_in_four(&model);
     struct job_layers layers = job_layers_of(&job);
     int blocks[4];
-    assert_true(job_layout(&job, &layers, INFINITY, blocks));
+    assert_true(job_layout(&job, &layers, INFINITY, INFINITY, blocks));
     for (int stage = 0; stage < 4; stage++)
         assert_int_equal(blocks[stage], 6);
 }
@@ -212,7 +217,7 @@ static void more_stages_than_blocks_have_no_layout(void **state)
     struct job job = job_in_four(&model);
     struct job_layers layers = job_layers_of(&job);
     int blocks[4];
-    assert_false(job_layout(&job, &layers, INFINITY, blocks));
+    assert_false(job_layout(&job, &layers, INFINITY, INFINITY, blocks));
 }
 
 /* ---- a layout that a question gives ---- */

@@ -295,8 +295,9 @@ void job_advise(const struct job_question *question, struct parallel *pool, stru
 /* ---- simpler plans ---- */
 
 bool job_find_simpler(struct job_choice *simpler, const struct job_question *question,
-                      const struct job_choice *best, struct parallel *pool)
+                      const struct job_search *fastest, struct parallel *pool)
 {
+    const struct job_choice *best = &fastest->plans[0];
     static const enum job_dimension left_out[] = {JOB_CONTEXT, JOB_PIPELINE, JOB_TENSOR};
     const struct job_search_options options = {
         .top = 1, .ceiling = best->time.seconds * (1.0 + JOB_HARDLY_SLOWER), .pool = pool};
@@ -310,7 +311,7 @@ bool job_find_simpler(struct job_choice *simpler, const struct job_question *que
         if (job_dimension_value(&best->job, dimension) == 1 || before.given)
             continue;
         asked.ranges[dimension] = (struct job_range){1, 1, true};
-        if (!job_search(&search, &asked, &options, &unused)) {
+        if (!job_search_again(&search, fastest, &asked, &options, &unused)) {
             asked.ranges[dimension] = before;
             continue;
         }

@@ -14,8 +14,8 @@ void job_advise(const struct job_question *question, struct parallel *pool, stru
 
 /* Finds the fastest plan without the best one's context parallelism, pipeline and tensor parallelism, each of which is
  * left out in this order if a plan without it, and without those left out before, is hardly slower. Sets *simpler,
- * whose layout of stages is not set. False: there is none, or memory ran out. */
+ * whose layout of stages is not set. `fastest`: found for the question. False: there is none, or memory ran out. */
 bool job_find_simpler(struct job_choice *simpler, const struct job_question *question,
-                      const struct job_choice *best, struct parallel *pool);
+                      const struct job_search *fastest, struct parallel *pool);
 
 #endif
