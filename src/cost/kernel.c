@@ -78,7 +78,7 @@ static double training_share(const struct kernel *kernel, const struct cost_devi
 
 static double spread_on(const struct measured *table, const struct cost_device *device)
 {
-    bool is_own = device->name && strcmp(device->name, table->device) == 0;
+    bool is_own = device->name && strcmp(device->name, table->device->name) == 0;
     return table->spread * (is_own ? 1.0 : SPREAD_RELATIVE);
 }
 
@@ -86,17 +86,16 @@ static double spread_of_gemm(const struct gemm_near *near, const struct kernel *
                              const struct cost_device *device)
 {
     double narrow = is_narrow(kernel, device) ? 2.0 : 1.0;
-    if (near->table)
-        return spread_on(near->table, device) * narrow;
-    return near->count > 0 ? SPREAD_NEAR * narrow : SPREAD_FORMULA;
+    return near->table ? spread_on(near->table, device) * narrow : SPREAD_FORMULA;
 }
 
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration, double *spread)
 {
     struct gemm_near near = {0};
-    struct gemm_time gemm = kernel->near ? gemm_time_near(device, kernel->type, kernel->size, &near)
-                                         : gemm_time(device, kernel->type, kernel->size);
+    struct gemm_time gemm = kernel->near
+                                ? gemm_time_near(device, kernel->type, kernel->size, kernel->groups, &near)
+                                : gemm_time(device, kernel->type, kernel->size);
     double bytes = kernel->bytes;
     if (bytes <= 0.0) {
         double m = (double)kernel->size.m, n = (double)kernel->size.n, k = (double)kernel->size.k;

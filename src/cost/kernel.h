@@ -43,9 +43,10 @@ struct kernel {
         rate;
     double lane_flops;  /* stream: arithmetic outside of the matrix units, in fp32 operations */
     double rows, width; /* stream: rows that are reduced and then written, as by norms, and their elements */
-    double steps;       /* stream: launches that wait for one another, beside the first */
-    bool rough;         /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
-    double bytes;       /* read and written, each boundary tensor once; 0 for a gemm: its operands */
+    double groups; /* gemm: experts of a grouped product, of which `size.batch` have rows; 0: it is none */
+    double steps;  /* stream: launches that wait for one another, beside the first */
+    bool rough;    /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
+    double bytes;  /* read and written, each boundary tensor once; 0 for a gemm: its operands */
 };
 
 /* The time of a kernel that is modelled roughly is from this to that share of the computed one: the limits of published
@@ -56,7 +57,6 @@ struct kernel {
 /* 80 % of kernels alone and more take from 1 / (1 + this) to 1 + this of the computed time. Products: those that
  * 'rehearse calibrate --known' leaves out, with neighbours and by the formula; collectives likewise. Attention and
  * streams: those that aiconfigurator measured on H200, B300 and GB300 with vLLM, on which nothing was fitted. */
-#define SPREAD_NEAR       0.1
 #define SPREAD_RELATIVE   1.3 /* times that of the measured device */
 #define SPREAD_FORMULA    0.25
 #define SPREAD_ATTENTION  0.35

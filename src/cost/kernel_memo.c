@@ -48,7 +48,7 @@ static bool same_product(const struct kernel *a, const struct kernel *b)
 {
     return a->size.batch == b->size.batch && a->size.m == b->size.m && a->size.n == b->size.n &&
            a->size.k == b->size.k && a->type == b->type && a->inner == b->inner && a->near == b->near &&
-           a->repeats == b->repeats && a->rate == b->rate && a->bytes == b->bytes;
+           a->groups == b->groups && a->repeats == b->repeats && a->rate == b->rate && a->bytes == b->bytes;
 }
 
 struct kernel_time kernel_memo_time(struct kernel_memo *memo, const struct kernel *kernel)

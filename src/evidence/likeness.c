@@ -1,6 +1,6 @@
 #include "evidence/likeness.h"
 
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -50,7 +50,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .sharding = job->sharding,
         .recipe = (enum number_recipe)job->technique.recipe,
         .kind = kind_of(job->model),
-        .sheet = strcmp(device_basis(job->device), "data sheet") == 0,
+        .sheet = device_is_sheet(job->device),
         .devices = job->devices,
         .active = log2(fmax(architecture_active_parameters(job->model), 1.0)),
         .sizes =

@@ -300,7 +300,7 @@ static void published_products_left_out_of_the_fit_are_predicted(void **state)
 
 static double error_on(const struct cost_device *device, const struct gemm_sample *s)
 {
-    return fabs(gemm_time_near(device, s->type, s->size, NULL).seconds / s->seconds - 1);
+    return fabs(gemm_time_near(device, s->type, s->size, 0, NULL).seconds / s->seconds - 1);
 }
 
 /* A card at nine tenths of the pace of its kind is found out by a few products, and its other products follow. */
@@ -319,7 +319,7 @@ static void a_pace_comes_back(void **state)
             (struct gemm_sample){COST_BF16, {1, 256 << i % 5, 1024 * (1 + i % 7), 512 * (1 + i % 9)}, 0};
         rows[i].seconds =
             gemm_time_near(&slow, COST_BF16,
-                           (struct product_size){1, rows[i].size.m, rows[i].size.n, rows[i].size.k}, NULL)
+                           (struct product_size){1, rows[i].size.m, rows[i].size.n, rows[i].size.k}, 0, NULL)
                 .seconds;
     }
     if (!gemm_fit_samples(&fit, &samples, known, &err))

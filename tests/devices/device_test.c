@@ -1,6 +1,6 @@
 /* The table of devices, and descriptions of a user's own. */
 #include "devices/device.h"
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 #include "devices/tables.h"
 
 #include <math.h>

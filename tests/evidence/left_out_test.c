@@ -1,4 +1,4 @@
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 #include "devices/tables.h"
 #include "evidence/left_out.h"
 

@@ -6,7 +6,6 @@
 #include "core/stop.h"
 #include "cost/collective_near.h"
 #include "cost/gemm_near.h"
-#include "cost/gemm_unseen.h"
 #include "devices/measured/kernels.h"
 
 #include <math.h>
@@ -28,40 +27,7 @@ static const char *const part_words[] = {
 
 typedef bool score_part(struct calibrate_report *report, enum calibrate_left_out part, struct error *err);
 
-/* ---- products ---- */
-
-static bool add_products(struct calibrate_report *report, const struct products *products,
-                         enum calibrate_left_out part, struct error *err)
-{
-    struct error_score physics, near;
-    const char *donor = NULL;
-    enum gemm_left_out left_out = part == CALIBRATE_LEAVE_SIZES ? GEMM_LEAVE_SIZES : GEMM_LEAVE_ROWS;
-    if (!gemm_near_errors(products, left_out, &physics, &near) ||
-        (part == CALIBRATE_LEAVE_GPU && !gemm_unseen_errors(products, &donor, &near)))
-        return error_memory(err);
-    if (near.rows == 0) /* no other GPU was measured */
-        return true;
-    const char *name =
-        donor ? arena_format(&report->arena, "%s %s as %s", products->device, cost_type_name(products->type),
-                             donor)
-              : arena_format(&report->arena, "%s %s", products->device, cost_type_name(products->type));
-    if (!name)
-        return error_memory(err);
-    calibrate_add_line(report, part_words[part], name, &physics, &near);
-    return true;
-}
-
-static bool score_products(struct calibrate_report *report, enum calibrate_left_out part, struct error *err)
-{
-    const struct products *products;
-    for (int i = 0; (products = products_known(i)); i++)
-        if ((!report->device || strcmp(report->device->name, products->device) == 0) &&
-            !add_products(report, products, part, err))
-            return false;
-    return true;
-}
-
-/* ---- kernels on grids ---- */
+/* ---- kernels ---- */
 
 /* Errors of predictions beside those of the formula alone. */
 struct errors {
@@ -86,10 +52,13 @@ static bool errors_make(struct errors *errors, int room)
 static double formula_seconds(const struct cost_device *device, const struct measured *table,
                               const double *sizes)
 {
-    if (strcmp(table->kernel, "product") != 0)
+    bool is_batched = strcmp(table->kernel, "batched-product") == 0;
+    if (!is_batched && strcmp(table->kernel, "product") != 0)
         return measured_on(table, device, sizes) / exp(measured_log_ratio(table, sizes));
-    struct product_size size = {1, (int64_t)llround(sizes[0]), (int64_t)llround(sizes[1]),
-                                (int64_t)llround(sizes[2])};
+    struct product_size size = {1, llround(sizes[0]), llround(sizes[1]), llround(sizes[2])};
+    if (is_batched) /* n, k, m and the batch */
+        size =
+            (struct product_size){llround(sizes[3]), llround(sizes[2]), llround(sizes[0]), llround(sizes[1])};
     return gemm_time(device, table->type, size).seconds;
 }
 
@@ -97,16 +66,18 @@ static double formula_seconds(const struct cost_device *device, const struct mea
 static const char *name_of(struct calibrate_report *report, const char *device, const char *kernel,
                            enum cost_type type, const char *software)
 {
-    bool is_product = strcmp(kernel, "product") == 0;
+    bool is_product = strstr(kernel, "product") != NULL;
     return arena_format(&report->arena, "%s %s%s%s %s", device, is_product ? "" : kernel,
                         is_product ? "" : " ", cost_type_name(type), software);
 }
 
+/* Of layers of experts, of which there are hundreds of thousands of cells, each fifth. */
 static void score_cells(struct errors *errors, const struct measured *table, enum calibrate_left_out part)
 {
-    const struct cost_device *device = tables_device(NULL, table->device);
+    const struct cost_device *device = table->device;
     const struct measured *relative = part == CALIBRATE_LEAVE_GPU ? measured_relative(table) : NULL;
-    for (int cell = 0; cell < table->cell_count && !stop_wanted(); cell++) {
+    int step = table->shape_axes && table->shape_axes < table->axis_count ? 5 : 1;
+    for (int cell = 0; cell < table->cell_count && !stop_wanted(); cell += step) {
         double sizes[MEASURED_MAX_AXES] = {0}, log_ratio;
         if (!table->learned[cell] || (part == CALIBRATE_LEAVE_GPU && !relative))
             continue;
@@ -137,13 +108,13 @@ static bool score_kernels(struct calibrate_report *report, enum calibrate_left_o
     const struct measured *table;
     for (int i = 0; (table = measured_known(i)); i++) {
         struct errors errors;
-        if (report->device && strcmp(report->device->name, table->device) != 0)
+        if (report->device && strcmp(report->device->name, table->device->name) != 0)
             continue;
         if (!errors_make(&errors, table->cell_count))
             return error_memory(err);
         score_cells(&errors, table, part);
         if (!add_kernels(report, part_words[part],
-                         name_of(report, table->device, table->kernel, table->type, table->software),
+                         name_of(report, table->device->name, table->kernel, table->type, table->software),
                          &errors))
             return error_memory(err);
     }
@@ -341,7 +312,7 @@ bool calibrate_known(struct calibrate_report *report, struct error *err)
 {
     if (report->given->gemm)
         return score_file(report, err);
-    if (!score_parts(report, score_kernels, err) || !score_parts(report, score_products, err))
+    if (!score_parts(report, score_kernels, err))
         return false;
     report->product_lines = report->line_count;
     if (!score_collectives(report, err) || stop_obeyed(err))

@@ -138,25 +138,25 @@ static const char *profiled_name(struct rows *rows, const struct fused_kernel *f
 
 /* ---- neighbours ---- */
 
-/* "4096 x 4096 x 5120 (45 %), …", "vLLM 0.24.0 on h100-sxm" of a grid, or "all_reduce of 16 MiB on 8 (45 %), …" */
-static const char *nearest_text(struct rows *rows, const struct gemm_near *near,
-                                const struct collective_near *transfers)
+/* "all_reduce of 16 MiB on 8 (45 %), …" */
+static const char *nearest_text(struct rows *rows, const struct collective_near *transfers)
 {
     struct text text = {0};
-    if (near && near->table)
-        text_format(&text, "%s on %s", near->table->title, near->table->device);
-    for (int i = 0; i < (near ? near->count : transfers->count) && i < MAX_NEAREST; i++) {
+    for (int i = 0; i < transfers->count && i < MAX_NEAREST; i++) {
         struct unit_texts texts = {0};
-        text_add(&text, i > 0 ? ", " : "");
-        if (near) {
-            add_size(&text, &near->products[i]->size);
-        } else {
-            const struct known_collective *of = transfers->nearest[i].of;
-            text_format(&text, "%s of %s on %d", collective_kind_name(of->kind),
-                        unit_text(&texts, of->bytes, UNIT_BYTES), of->devices);
-        }
-        text_format(&text, " (%.0f %%)", 100.0 * (near ? near->weights[i] : transfers->nearest[i].weight));
+        const struct known_collective *of = transfers->nearest[i].of;
+        text_format(&text, "%s%s of %s on %d (%.0f %%)", i > 0 ? ", " : "", collective_kind_name(of->kind),
+                    unit_text(&texts, of->bytes, UNIT_BYTES), of->devices,
+                    100.0 * transfers->nearest[i].weight);
     }
+    return keep_text(rows, &text);
+}
+
+/* "vLLM 0.24.0 on h100-sxm" */
+static const char *table_text(struct rows *rows, const struct measured *table)
+{
+    struct text text = {0};
+    text_format(&text, "%s on %s", table->title, table->device->name);
     return keep_text(rows, &text);
 }
 
@@ -165,11 +165,11 @@ static void find_neighbours(struct rows *rows, struct row *row, const struct ker
                             enum cost_type type, const struct cost_device *device)
 {
     struct gemm_near near;
-    gemm_time_near(device, type, kernel->size, &near);
-    if (near.count == 0 && !near.table)
+    gemm_time_near(device, type, kernel->size, kernel->groups, &near);
+    if (!near.table)
         return;
     row->of_formula = exp(near.log_ratio);
-    row->nearest = nearest_text(rows, &near, NULL);
+    row->nearest = table_text(rows, near.table);
 }
 
 /* ---- rows ---- */
@@ -221,7 +221,7 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
         };
         row.of_formula = exp(near.log_ratio);
         if (near.count > 0)
-            row.nearest = nearest_text(rows, NULL, &near);
+            row.nearest = nearest_text(rows, &near);
         add_row(rows, &row);
     }
 }

@@ -1,7 +1,7 @@
 #include "api/cost/interval.h"
 
 #include "core/text.h"
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 #include "devices/tables.h"
 #include "evidence/own_run.h"
 
@@ -33,7 +33,7 @@ struct plan_interval cost_interval_of_kernels(const struct kernel_time *times,
     return (struct plan_interval){
         .low = times->seconds > 0.0 ? times->low / seconds : 1.0,
         .high = times->seconds > 0.0 ? times->high / seconds : 1.0,
-        .extrapolates = strcmp(device_basis(device), "data sheet") == 0,
+        .extrapolates = device_is_sheet(device),
     };
 }
 

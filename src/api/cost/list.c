@@ -2,7 +2,7 @@
 
 #include "core/fields.h"
 #include "core/unit.h"
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 #include "devices/software.h"
 #include "devices/tables.h"
 #include "evidence/neighbours.h"

@@ -7,7 +7,7 @@
 #include "api/sweep/sweep.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "devices/measured/products.h"
+#include "devices/measured/kernels.h"
 #include "evidence/neighbours.h"
 #include "figure/gnuplot.h"
 #include "plan/plan.h"
@@ -425,7 +425,7 @@ static bool answer(struct asking *asking, rh_handle **made, struct error *err)
                                                    false};
     char inputs[32], title[256];
     const struct cost_device *device = split->question.job.device;
-    bool sheet = !given && strcmp(device_basis(device), "data sheet") == 0;
+    bool sheet = !given && device_is_sheet(device);
     if (!digest_inputs(asked, &asking->options, inputs, sizeof inputs, err))
         return false;
     if (given)

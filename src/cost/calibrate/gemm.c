@@ -111,7 +111,7 @@ bool gemm_error_of(struct error_score *error, const struct cost_device *device,
         return false;
     for (int i = 0; i < rows.count && !stop_wanted(); i++) {
         const struct gemm_sample *s = rows.samples[i];
-        struct gemm_time time = gemm_time_near(device, s->type, s->size, NULL);
+        struct gemm_time time = gemm_time_near(device, s->type, s->size, 0.0, NULL);
         rows.errors[i] = fabs(time.seconds / s->seconds - 1);
     }
     *error = score_of(rows.errors, rows.count);
@@ -266,7 +266,7 @@ static bool fit_types(struct gemm_fit *fit, const struct gemm_samples *samples,
 
 static double near_seconds(const struct cost_device *device, const struct gemm_sample *s)
 {
-    return gemm_time_near(device, s->type, s->size, NULL).seconds;
+    return gemm_time_near(device, s->type, s->size, 0.0, NULL).seconds;
 }
 
 /* Returns the median of known over measured times of the rows outside of a fold (-1: of all). */

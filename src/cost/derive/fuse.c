@@ -248,8 +248,10 @@ static void set_product(struct kernel *kernel, const struct op_product *product)
     kernel->type = product->type;
     kernel->exact = product->exact;
     kernel->size = product->size;
-    kernel->inner = product->size.batch > 1 && (product->size.m <= MAX_HEAD || product->size.n <= MAX_HEAD ||
-                                                product->size.k <= MAX_HEAD);
+    kernel->groups = product->groups;
+    kernel->inner =
+        product->groups == 0.0 && product->size.batch > 1 &&
+        (product->size.m <= MAX_HEAD || product->size.n <= MAX_HEAD || product->size.k <= MAX_HEAD);
 }
 
 static void set_attention(struct kernel *kernel, const struct hlo_instruction *in,

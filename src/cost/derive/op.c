@@ -259,6 +259,7 @@ static bool dot_product(const struct hlo_instruction *dot, struct op_product *pr
         int64_t all = dims_product(rhs, &dot->attributes->rhs_group);
         int64_t groups = busy_groups(all, product->size.m);
         product->size.n /= all;
+        product->groups = (double)all;
         product->unread = (double)hlo_leaf_bytes(rhs) * (1 - (double)groups / (double)all);
         product->size.m = product->size.m > groups ? product->size.m / groups : 1;
         product->size.batch *= groups;

@@ -35,6 +35,7 @@ struct op_product {
     struct product_size size;
     enum cost_type type; /* COST_FP32 for fp32 numbers: the timing decides on tf32, unless it is exact */
     bool exact;
+    double groups; /* experts of a grouped product, of which `size.batch` have rows; 0: it is none */
     double unread; /* bytes of operands: weights of experts that have no rows */
 };
 

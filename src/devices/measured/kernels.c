@@ -3,32 +3,27 @@
 #include "core/arena.h"
 #include "core/once.h"
 #include "core/text.h"
+#include "devices/measured/cells.h"
 #include "devices/measured/lines.h"
 #include "devices/tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* data/kernels.txt, by scripts/embed.c. */
 extern const char data_kernels[];
 
-#define MAX_TABLES  256
-#define MAX_VALUES  128
-#define FLOOR       2e-6 /* seconds of the roofline beside its work */
-#define MAX_UNITS   0.15 /* how much the logarithms of units and of power of a relative may differ */
-#define MAX_POWER   0.35
-#define LINE_OF_ROW '|'
-#define MIDDLE      79
-#define SPREAD      15 /* characters from the middle after which steps grow */
-#define BLANK       ' '
+#define MAX_TABLES 512
+#define MAX_VALUES 128
+#define FLOOR      2e-6 /* seconds of the roofline beside its work */
+#define MAX_UNITS  0.15 /* how much the logarithms of units and of power of a relative may differ */
+#define MAX_POWER  0.35
 
 /* A table, and the lines that its cells are read from when it is first asked for. */
 struct source {
     struct measured table;
     const char *lines;
-    double middle, step; /* logarithms of ratios: of the character MIDDLE, and from there to the next */
-    const struct cost_device *device;
+    double middle, step; /* as in cells.h */
     struct arena arena;
     struct once once;
 };
@@ -44,9 +39,12 @@ static struct {
 
 static int axis_named(const struct measured *table, const char *name, size_t length)
 {
-    for (int a = 0; a < table->axis_count; a++)
-        if (strlen(table->axes[a].name) == length && strncmp(table->axes[a].name, name, length) == 0)
+    static const char *const derived[] = {"rows", "active"};
+    for (int a = 0; a < MEASURED_MAX_AXES + 2; a++) {
+        const char *of = a < MEASURED_MAX_AXES ? table->axes[a].name : derived[a - MEASURED_MAX_AXES];
+        if (length > 0 && strlen(of) == length && strncmp(of, name, length) == 0)
             return a;
+    }
     return -1;
 }
 
@@ -69,22 +67,43 @@ static bool read_work(struct measured_work *work, const struct measured *table, 
     return work->count > 0;
 }
 
-/* "m 1 2 4": values in rising order. */
-static bool read_axis(struct measured *table, const char *text)
+/* "topk -ranks": the signs by which axes of shapes move a curve. */
+static bool read_aligned(struct measured *table, const char *text)
+{
+    for (const char *end = line_end(text); text < end; text += *text == ' ') {
+        bool less = *text == '-';
+        size_t length = strcspn(text += less, " \n");
+        int axis = axis_named(table, text, length);
+        if (axis < 0 || axis >= table->shape_axes)
+            return false;
+        table->aligned[axis] = less ? -1 : 1;
+        text += length;
+    }
+    return true;
+}
+
+/* "m 1 2 4": values in rising order. "hidden": an axis of shapes, which are on no grid. */
+static bool read_axis(struct measured *table, const char *text, bool is_shape)
 {
     int64_t values[MAX_VALUES];
     size_t length = strcspn(text, " \n");
     struct measured_axis *axis = &table->axes[table->axis_count];
-    if (table->axis_count == MEASURED_MAX_AXES || length >= sizeof axis->name || text[length] != ' ')
+    if (table->axis_count == MEASURED_MAX_AXES || length >= sizeof axis->name ||
+        (!is_shape && text[length] != ' '))
         return false;
     memcpy(axis->name, text, length);
     axis->name[length] = '\0';
+    table->axis_count++;
+    if (is_shape) {
+        axis->count = 1;
+        table->shape_axes++;
+        return true;
+    }
     axis->count = line_numbers(text + length + 1, values, MAX_VALUES);
     float *at = ARENA_ARRAY(&known.arena, MAX_VALUES, float);
     for (int i = 0; at && i < axis->count; i++)
         at[i] = (float)log2((double)values[i]);
     axis->at = at;
-    table->axis_count++;
     return at && axis->count > 0;
 }
 
@@ -105,7 +124,7 @@ static bool read_table(const struct measured *head, const char *text, const char
         return false;
     *source = (struct source){.table = *head, .once = ONCE_INIT, .lines = lines};
     struct measured *table = &source->table;
-    table->device = word(&text);
+    const char *device = word(&text);
     table->software = word(&text);
     char *rest;
     table->peak = text_number(text, &rest) * 1e12;
@@ -113,10 +132,10 @@ static bool read_table(const struct measured *head, const char *text, const char
     source->middle = text_number(rest, &rest);
     source->step = text_number(rest, &rest);
     table->title = line_copy(&known.arena, rest + (*rest == ' '));
-    if (!table->device || !table->software || !table->title)
+    if (!device || !table->software || !table->title)
         return false;
-    source->device = tables_device(NULL, table->device);
-    known.count += source->device != NULL; /* a device that this program does not have is left out */
+    table->device = tables_device(NULL, device);
+    known.count += table->device != NULL; /* a device that this program does not have is left out */
     table->cell_count = 1;
     for (int a = 0; a < table->axis_count; a++)
         table->cell_count *= table->axes[a].count;
@@ -142,7 +161,11 @@ static bool read_head(struct measured *head, const char *work[2], const char *li
     if ((text = line_behind(line, "bytes")))
         work[1] = text;
     if ((text = line_behind(line, "grid")))
-        return read_axis(head, text);
+        return read_axis(head, text, false);
+    if ((text = line_behind(line, "shape")))
+        return read_axis(head, text, true);
+    if ((text = line_behind(line, "aligned")))
+        return read_aligned(head, text);
     if ((text = line_behind(line, "table")))
         return read_work(&head->flops, head, work[0]) && read_work(&head->bytes, head, work[1]) &&
                read_table(head, text, line_next(line));
@@ -164,153 +187,12 @@ static bool read_heads(struct error *err)
     return true;
 }
 
-/* ---- cells ---- */
-
-/* A cell's indices, and back. */
-static void place_of(const struct measured *table, int cell, int *at)
-{
-    for (int a = table->axis_count - 1; a >= 0; a--) {
-        at[a] = cell % table->axes[a].count;
-        cell /= table->axes[a].count;
-    }
-}
-
-static int cell_at(const struct measured *table, const int *at)
-{
-    int cell = 0;
-    for (int a = 0; a < table->axis_count; a++)
-        cell = cell * table->axes[a].count + at[a];
-    return cell;
-}
-
-static bool is_even(const struct measured *table, int cell)
-{
-    int at[MEASURED_MAX_AXES], sum = 0;
-    place_of(table, cell, at);
-    for (int a = 0; a < table->axis_count; a++)
-        sum += at[a];
-    return sum % 2 == 0;
-}
-
-static double ratio_of(const struct source *source, char code)
-{
-    return source->middle + source->step * SPREAD * sinh((code - MIDDLE) / (double)SPREAD);
-}
-
-/* A line for each value of the first axis; a character for each second cell of the others. */
-static void read_cells(const struct source *source, float *cells, bool *learned)
-{
-    const struct measured *table = &source->table;
-    int per_line = table->cell_count / table->axes[0].count;
-    const char *line = source->lines;
-    for (int first = 0; first < table->axes[0].count && *line == LINE_OF_ROW; first++) {
-        const char *text = line + 1, *end = line_end(line);
-        for (int i = 0; i < per_line && text < end; i++) {
-            int cell = first * per_line + i;
-            if (!is_even(table, cell))
-                continue;
-            learned[cell] = *text != BLANK;
-            cells[cell] = learned[cell] ? (float)ratio_of(source, *text) : 0;
-            text++;
-        }
-        line = line_next(line);
-    }
-}
-
-/* The mean of the neighbours along the axes that have a value. */
-static bool mean_around(const struct measured *table, int cell, const float *cells, const bool *has,
-                        float *mean)
-{
-    int at[MEASURED_MAX_AXES], count = 0, stride = table->cell_count;
-    float sum = 0;
-    place_of(table, cell, at);
-    for (int a = 0; a < table->axis_count; a++) {
-        stride /= table->axes[a].count;
-        for (int step = -1; step <= 1; step += 2) {
-            int index = at[a] + step;
-            if (index < 0 || index >= table->axes[a].count || !has[cell + step * stride])
-                continue;
-            sum += cells[cell + step * stride];
-            count++;
-        }
-    }
-    *mean = count > 0 ? sum / (float)count : 0;
-    return count > 0;
-}
-
-/* Fills holes from their neighbours, and those without any in the next round. */
-static void fill(const struct measured *table, float *cells, bool *has, bool *next)
-{
-    for (bool changed = true; changed;) {
-        changed = false;
-        memcpy(next, has, (size_t)table->cell_count * sizeof *next);
-        for (int cell = 0; cell < table->cell_count; cell++)
-            if (!has[cell] && mean_around(table, cell, cells, has, &cells[cell]))
-                changed = next[cell] = true;
-        memcpy(has, next, (size_t)table->cell_count * sizeof *has);
-    }
-}
-
-/* ---- left out ---- */
-
-bool measured_left_out(const struct measured *table, int cell, bool sizes, double *log_ratio)
-{
-    int at[MEASURED_MAX_AXES], to[MEASURED_MAX_AXES], count = 0, axes = table->axis_count;
-    double sum = 0;
-    place_of(table, cell, at);
-    for (int a = 0; a < axes; a++)
-        for (int b = a + 1; b < axes; b++) /* cells across a corner: those along an axis are not learned */
-            for (int sign = 0; sign < 4 && (!sizes || a > 0 || axes == 2); sign++) {
-                memcpy(to, at, sizeof to);
-                to[a] += sign & 1 ? 1 : -1;
-                to[b] += sign & 2 ? 1 : -1;
-                if (to[a] < 0 || to[b] < 0 || to[a] >= table->axes[a].count ||
-                    to[b] >= table->axes[b].count || !table->learned[cell_at(table, to)])
-                    continue;
-                sum += (double)table->cells[cell_at(table, to)];
-                count++;
-            }
-    *log_ratio = count > 0 ? sum / count : 0;
-    return count > 0;
-}
-
-/* Counts errors by their size; room for a list of them would be more than the cells. */
-static double spread_of(const struct measured *table)
-{
-    int counts[100] = {0}, all = 0, below = 0, step = 0;
-    for (int cell = 0; cell < table->cell_count; cell++) {
-        double log_ratio;
-        if (!table->learned[cell] || !measured_left_out(table, cell, false, &log_ratio))
-            continue;
-        counts[(int)fmin(100 * fabs(expm1(log_ratio - (double)table->cells[cell])), 99)]++;
-        all++;
-    }
-    while (step < 99 && below + counts[step] < 0.85 * all)
-        below += counts[step++];
-    return (step + 1) / 100.0;
-}
+/* ---- tables ---- */
 
 static bool load(void *of)
 {
     struct source *source = of;
-    struct measured *table = &source->table;
-    size_t count = (size_t)table->cell_count;
-    float *cells = ARENA_ARRAY(&source->arena, count, float);
-    bool *learned = ARENA_ARRAY(&source->arena, count, bool);
-    bool *has = calloc(2 * count, sizeof *has);
-    if (!cells || !learned || !has) {
-        free(has);
-        arena_release(&source->arena);
-        return false;
-    }
-    read_cells(source, cells, learned);
-    memcpy(has, learned, count * sizeof *has);
-    fill(table, cells, has, has + count);
-    free(has);
-    table->cells = cells;
-    table->learned = learned;
-    table->spread = spread_of(table);
-    return true;
+    return measured_load(&source->table, source->lines, source->middle, source->step, &source->arena);
 }
 
 static const struct measured *loaded(struct source *source)
@@ -327,60 +209,21 @@ const struct measured *measured_known(int index)
     return index < known.count ? loaded(&known.sources[index]) : NULL;
 }
 
-void measured_sizes(const struct measured *table, int cell, double *sizes)
+/* Of experts also the rows that a device has where each has as many, and its experts that have rows. */
+static double work_of(const struct measured *table, const struct measured_work *work, const double *sizes)
 {
-    int at[MEASURED_MAX_AXES];
-    place_of(table, cell, at);
-    for (int a = 0; a < table->axis_count; a++)
-        sizes[a] = exp2((double)table->axes[a].at[at[a]]);
-}
-
-/* The lower of the two grid lines around a size, and the share of the way to the upper one; outside the nearest two. */
-static int bracket(const struct measured_axis *axis, float at, float *share)
-{
-    int low = 0, high = axis->count - 1;
-    *share = 0;
-    if (high == 0)
-        return 0;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (axis->at[middle] <= at)
-            low = middle;
-        else
-            high = middle;
+    double all[MEASURED_MAX_AXES + 2] = {0}, sum = 0;
+    memcpy(all, sizes, (size_t)table->axis_count * sizeof *all);
+    if (table->shape_axes == MEASURED_EXPERTS_SHAPE) {
+        double rows = sizes[MEASURED_TOKENS] * sizes[MEASURED_TOPK] / sizes[MEASURED_RANKS];
+        all[MEASURED_MAX_AXES] = rows;
+        all[MEASURED_MAX_AXES + 1] = fmax(fmin(sizes[MEASURED_EXPERTS], rows), 1);
     }
-    *share = fminf(fmaxf((at - axis->at[low]) / (axis->at[high] - axis->at[low]), 0), 1);
-    return low;
-}
-
-double measured_log_ratio(const struct measured *table, const double *sizes)
-{
-    float share[MEASURED_MAX_AXES], sum = 0;
-    int at[MEASURED_MAX_AXES];
-    for (int a = 0; a < table->axis_count; a++)
-        at[a] = bracket(&table->axes[a], log2f((float)sizes[a]), &share[a]);
-    for (int corner = 0; corner < 1 << table->axis_count; corner++) {
-        int cell[MEASURED_MAX_AXES];
-        float weight = 1;
-        for (int a = 0; a < table->axis_count; a++) {
-            bool upper = corner >> a & 1;
-            weight *= upper ? share[a] : 1 - share[a];
-            cell[a] = at[a] + upper;
-        }
-        if (weight > 0)
-            sum += weight * table->cells[cell_at(table, cell)];
-    }
-    return (double)sum;
-}
-
-static double work_of(const struct measured_work *work, const double *sizes, int axes)
-{
-    double sum = 0;
     for (int t = 0; t < work->count; t++) {
         double term = work->terms[t].factor;
-        for (int a = 0; a < axes; a++)
+        for (int a = 0; a < MEASURED_MAX_AXES + 2; a++)
             for (int p = 0; p < work->terms[t].powers[a]; p++)
-                term *= sizes[a];
+                term *= all[a];
         sum += term;
     }
     return sum;
@@ -413,9 +256,9 @@ static double faster(const struct cost_device *device, const struct cost_device 
 /* Faster memory saves what it saves of the roofline, and nothing of what a kernel takes beside. */
 double measured_on(const struct measured *table, const struct cost_device *device, const double *sizes)
 {
-    const struct cost_device *of = tables_device(NULL, table->device);
-    double flops = work_of(&table->flops, sizes, table->axis_count);
-    double memory = work_of(&table->bytes, sizes, table->axis_count) / table->bandwidth;
+    const struct cost_device *of = table->device;
+    double flops = work_of(table, &table->flops, sizes);
+    double memory = work_of(table, &table->bytes, sizes) / table->bandwidth;
     double matrix = flops / (table->peak * faster(device, of, table)),
            ratio = exp(measured_log_ratio(table, sizes));
     double as_there = roofline(matrix, memory);
@@ -449,7 +292,7 @@ bool measured_has(const char *kernel, const struct cost_device *device, enum cos
     bool has = false;
     for (int i = 0; once_needed(&known.once, read_heads) && i < known.count && !has; i++)
         has = known.sources[i].table.type == type && strcmp(known.sources[i].table.kernel, kernel) == 0 &&
-              measured_same_units(known.sources[i].device, device);
+              measured_same_units(known.sources[i].table.device, device);
     return has;
 }
 
@@ -474,7 +317,7 @@ static const struct cost_device *own_kind(const struct cost_device *device, enum
         return of;
     for (int i = 0; i < known.count; i++)
         if (known.sources[i].table.type == type &&
-            measured_same_parameters(known.sources[i].device, device, type))
+            measured_same_parameters(known.sources[i].table.device, device, type))
             return device;
     return NULL;
 }
@@ -487,12 +330,12 @@ static const struct cost_device *nearest(const char *kernel, const struct cost_d
     for (int i = 0; i < known.count && least > 0; i++) {
         const struct source *source = &known.sources[i];
         if (source->table.type != type || strcmp(source->table.kernel, kernel) != 0 ||
-            source->device == but || source->device == best)
+            source->table.device == but || source->table.device == best)
             continue;
-        double far = difference(device, source->device, type);
+        double far = difference(device, source->table.device, type);
         if (far < least) {
             least = far;
-            best = source->device;
+            best = source->table.device;
         }
     }
     return best;
@@ -500,11 +343,10 @@ static const struct cost_device *nearest(const char *kernel, const struct cost_d
 
 const struct measured *measured_relative(const struct measured *table)
 {
-    const struct cost_device *device = tables_device(NULL, table->device);
-    const struct cost_device *of = nearest(table->kernel, device, table->type, device);
+    const struct cost_device *of = nearest(table->kernel, table->device, table->type, table->device);
     for (int i = 0; of && i < known.count; i++) {
         const struct measured *other = &known.sources[i].table;
-        if (known.sources[i].device == of && other->type == table->type &&
+        if (known.sources[i].table.device == of && other->type == table->type &&
             strcmp(other->kernel, table->kernel) == 0 && strcmp(other->software, table->software) == 0)
             return loaded(&known.sources[i]);
     }
@@ -523,7 +365,7 @@ double measured_seconds(const char *kernel, const struct cost_device *device, en
     for (int i = 0; of && i < known.count; i++) {
         struct source *source = &known.sources[i];
         const struct measured *of_source = &source->table;
-        if (source->device != of || of_source->type != type || strcmp(of_source->kernel, kernel) != 0)
+        if (source->table.device != of || of_source->type != type || strcmp(of_source->kernel, kernel) != 0)
             continue;
         if (software ? strcmp(of_source->software, software) != 0
                      : strstr(of_source->software, "-block") || (*table && !of_source->fastest))
@@ -536,4 +378,17 @@ double measured_seconds(const char *kernel, const struct cost_device *device, en
         }
     }
     return least;
+}
+
+const char *device_basis(const struct cost_device *device)
+{
+    enum cost_type type = cost_device_type(device, COST_BF16);
+    if (measured_has("batched-product", device, type) || measured_has("product", device, type))
+        return "measured";
+    return device->fitted && !text_starts_with(device->fitted, "assumed") ? "fitted" : "data sheet";
+}
+
+bool device_is_sheet(const struct cost_device *device)
+{
+    return strcmp(device_basis(device), "data sheet") == 0;
 }

@@ -4,46 +4,13 @@
  * times a ratio that changes little from one size to the next and from one device of a generation to another. The table
  * data/kernels.txt (embedded, made by scripts/make-kernels) has the ratio of each second cell of a grid, as on a
  * chessboard; a cell between has the mean of its learned neighbours, and a size between grid lines is interpolated
- * linearly in the logarithms of sizes. A device that was not measured has the ratios of the nearest one of its
+ * linearly in the logarithms of sizes. Shapes that lie on no grid have a ratio each, or a curve of them, and between them
+ * the four nearest have a mean weighted by distance. A device that was not measured has the ratios of the nearest one of its
  * generation, on its own roofline. `rehearse calibrate --known` has the errors. */
 #ifndef REHEARSE_DEVICES_MEASURED_KERNELS_H
 #define REHEARSE_DEVICES_MEASURED_KERNELS_H
 
-#include "devices/device.h"
-
-#define MEASURED_MAX_AXES  4
-#define MEASURED_MAX_TERMS 4
-
-struct measured_axis {
-    char name[16];
-    int count;
-    const float *at; /* log2 of its values */
-};
-
-/* A sum of products: a factor and the powers of the sizes, 0 or more each. */
-struct measured_work {
-    int count;
-    struct {
-        double factor;
-        int powers[MEASURED_MAX_AXES];
-    } terms[MEASURED_MAX_TERMS];
-};
-
-struct measured {
-    const char *kernel;                    /* "product" */
-    const char *device, *software, *title; /* "h100-sxm", "vllm", "vLLM 0.24.0" */
-    enum cost_type type;
-    bool fastest;           /* chosen by time, unless a software is named; else the first of a device is */
-    double ultra;           /* gain where powers have twice the units (sm_103); 0: none */
-    double peak, bandwidth; /* of the roofline that the ratios refer to */
-    struct measured_work flops, bytes;
-    int axis_count;
-    struct measured_axis axes[MEASURED_MAX_AXES];
-    int cell_count;
-    double spread;      /* 85 of 100 learned cells are this near to what the others say of them, as a share */
-    const float *cells; /* logarithms of ratios, the last axis fastest; holes are filled */
-    const bool *learned; /* by cell: whether it was measured */
-};
+#include "devices/measured/cells.h"
 
 /* Returns the tables one after another, `index` from 0; NULL behind the last. */
 const struct measured *measured_known(int index);
@@ -66,18 +33,15 @@ bool measured_has(const char *kernel, const struct cost_device *device, enum cos
 double measured_seconds(const char *kernel, const struct cost_device *device, enum cost_type type,
                         const char *software, const double *sizes, const struct measured **table);
 
-/* Returns the seconds of a table for another device of the same type, and the logarithm of the ratio to the roofline. */
+/* Returns the seconds of a table for another device of the same type. */
 double measured_on(const struct measured *table, const struct cost_device *device, const double *sizes);
-double measured_log_ratio(const struct measured *table, const double *sizes);
 
 /* Returns the table of another device that would stand in for this one, had it not been measured; NULL: none. */
 const struct measured *measured_relative(const struct measured *table);
 
-/* Predicts a learned cell from the others: from its nearest, or without any of the same size in the axes behind the
- * first. Returns false where none is there. */
-bool measured_left_out(const struct measured *table, int cell, bool sizes, double *log_ratio);
-
-/* The sizes of a cell. */
-void measured_sizes(const struct measured *table, int cell, double *sizes);
+/* Returns what the times of a device's 16-bit products rest on: "measured" on it or on another one of the same units,
+ * "fitted" to measurements, or its "data sheet" alone. */
+const char *device_basis(const struct cost_device *device);
+bool device_is_sheet(const struct cost_device *device);
 
 #endif
