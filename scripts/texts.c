@@ -1,6 +1,7 @@
 /* Prints what is said of commands, options and others as macros, each a part of an initialiser, for the tables that have the
  * rest: of "trace show" SAYS_command_trace_show, of an option of struct rh_plan_request SAYS_rh_plan_request_fix, of a policy
- * SAYS_policy_bamboo. A program of its own that runs while rehearse is built:
+ * SAYS_policy_bamboo; and the tables of options that stand there whole: OPTIONS_rh_simulate_request. A program of its own that
+ * runs while rehearse is built:
  *
  *     texts data/texts.yaml */
 #include "core/doc.h"
@@ -48,21 +49,73 @@ static bool add_items(struct text *out, const struct doc_node *list, struct erro
     return ok;
 }
 
-/* Adds the value of a text's member: a letter, a dimension by its word, and of all others what they say. */
+/* Adds a word as a constant: of "time" UNIT_TIME. */
+static void add_constant(struct text *out, const char *prefix, const char *word)
+{
+    text_add(out, prefix);
+    for (; *word; word++)
+        text_format(out, "%c", isalnum((unsigned char)*word) ? toupper((unsigned char)*word) : '_');
+}
+
+/* Adds the value of a member: texts in quotes; a letter, a constant by its word; the rest as C has it. */
 static bool add_value(struct text *out, const struct doc_node *node, struct error *err)
 {
+    static const char *const constants[][2] = {
+        {"kind", "OPTION_"}, {"unit", "UNIT_"}, {"dimension", "DIMENSION_"}};
+    static const char *const of_c[] = {"words", "min", "max", "row"};
     bool is_letter = strcmp(node->key, "letter") == 0;
-    if (is_letter &&
-        (node->type != DOC_STRING || strlen(node->text) != 1 || !isalnum((unsigned char)*node->text)))
+    if (node->type == DOC_LIST || node->type == DOC_MAP)
+        return add_items(out, node, err);
+    if (is_letter && (strlen(node->text) != 1 || !isalnum((unsigned char)*node->text)))
         return doc_error(doc, node, err, "expected a letter");
-    if (is_letter)
-        text_format(out, "'%c'", *node->text);
-    else if (node->type == DOC_STRING && strcmp(node->key, "dimension") == 0)
-        for (const char *at = (text_add(out, "DIMENSION_"), node->text); *at; at++)
-            text_format(out, "%c", isalnum((unsigned char)*at) ? toupper((unsigned char)*at) : '_');
-    else
-        return node->type == DOC_STRING ? add_text(out, node, err) : add_items(out, node, err);
-    return true;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(node->key, constants[i][0]) == 0)
+            return add_constant(out, constants[i][1], node->text), true;
+    bool plain = node->type == DOC_BOOL || node->type == DOC_NUMBER;
+    for (size_t i = 0; i < sizeof of_c / sizeof *of_c; i++)
+        plain = plain || strcmp(node->key, of_c[i]) == 0;
+    if (is_letter || plain)
+        return text_format(out, is_letter ? "'%s'" : "%s", node->text), true;
+    return add_text(out, node, err);
+}
+
+/* Returns whether a request's table is here: whole rows, not only what is said of their options. */
+static bool has_rows(const struct doc_node *request)
+{
+    const struct doc_node *first = request->first_child;
+    return first && first->type == DOC_MAP && (doc_find(first, "kind") || doc_find(first, "row"));
+}
+
+/* Adds the rows of a request's table; "row" is one in C, or several. */
+static bool add_rows(struct text *out, const struct doc_node *request, struct error *err)
+{
+    bool ok = true;
+    text_format(out, "#define OPTIONS_%s", request->key);
+    for (const struct doc_node *item = request->first_child; ok && item; item = item->next) {
+        const struct doc_node *row = doc_find(item, "row"), *kind = doc_find(item, "kind"),
+                              *name = doc_find(item, "name");
+        text_add(out, item == request->first_child ? " " : ", ");
+        if (row) {
+            ok = add_value(out, row, err);
+            continue;
+        }
+        if (!kind)
+            return doc_error(doc, item, err, "expected a kind, as the first option has");
+        text_format(out, "OPTION(%s, %s, ", request->key, item->key);
+        ok = add_value(out, kind, err);
+        text_add(out, ", \"");
+        for (const char *at = name ? name->text : item->key; *at; at++)
+            text_format(out, "%c", !name && *at == '_' ? '-' : *at);
+        text_add(out, "\"");
+        for (const struct doc_node *member = item->first_child; ok && member; member = member->next)
+            if (member != kind && member != name) {
+                text_format(out, ", .%s = ", member->key);
+                ok = add_value(out, member, err);
+            }
+        text_add(out, ")");
+    }
+    text_add(out, "\n");
+    return ok;
 }
 
 /* Adds the macro of an item of `owner`; what is `named` has its key as name. */
@@ -103,7 +156,7 @@ static bool add_all(struct text *out, struct error *err)
             ok = add_owner(out, owner, true, err);
         else
             for (const struct doc_node *inner = owner->first_child; ok && inner; inner = inner->next)
-                ok = add_owner(out, inner, false, err);
+                ok = has_rows(inner) ? add_rows(out, inner, err) : add_owner(out, inner, false, err);
     return ok && (!out->failed || error_memory(err));
 }
 

@@ -2,9 +2,9 @@
  *
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
- *   2. src/api/weigh.c: its table of options, a function that writes its answer, and
- *      API_COMMAND(weigh, "weigh", rh_weigh_request, .answer = weigh);
- *      in texts.yaml what is said of it and of each option;
+ *   2. in texts.yaml what is said of it, and its table of options, rh_weigh_request;
+ *      src/api/weigh.c: api_weigh_options[] = {OPTIONS_rh_weigh_request, OPTION_END}, a function that writes its answer,
+ *      and API_COMMAND(weigh, "weigh", rh_weigh_request, .answer = weigh);
  *   3. a row in commands.c;
  *   4. src/cli/cmd_weigh.c: COMMAND(weigh, &api_weigh, …), and where the answer goes.
  *

@@ -1,6 +1,7 @@
-/* Options: each is described once, by a row of its command's table and its words in data/texts.yaml, and everything else
- * follows from the description: reading it from the command line, help, the man page, shell completion, the tables
- * in docs/, "did you mean". scripts/texts.c makes texts.h of texts.yaml. */
+/* Options: each is described once, in data/texts.yaml, and everything else follows from the description: reading it from the
+ * command line, help, the man page, shell completion, the tables in docs/, "did you mean". scripts/texts.c makes texts.h of
+ * texts.yaml: OPTIONS_rh_weigh_request is the rows of a request's table. Tables that need more of C than words and limits
+ * have rows of their own (OPTION_OF), and only what is said of them there. */
 #ifndef REHEARSE_API_OPTION_H
 #define REHEARSE_API_OPTION_H
 

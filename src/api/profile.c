@@ -82,11 +82,6 @@ static rh_handle *make_profile(const void *context, const struct api_call *call,
     return api_profile_of(&profile, err);
 }
 
-const struct option_spec api_profile_show_options[] = {
-    OPTION_OF(rh_profile_request, path, OPTION_FILE, "profile", .is_operand = true, .required = true),
-    OPTION_OF(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .max = PROFILE_MAX_MICROBATCH),
-    OPTION_END,
-};
+const struct option_spec api_profile_show_options[] = {OPTIONS_rh_profile_request, OPTION_END};
 
 API_COMMAND(profile_show, "profile show", rh_profile_request, .make = make_profile);

@@ -19,46 +19,7 @@ static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* 
 static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
 static const char *const rule_sets[] = {"none", "mlperf", NULL};
 
-const struct option_spec api_feed_options[] = {
-    [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request, WORKLOAD_WORDS_FOLDER),
-    [FEED_FROM] = OPTION_OF(rh_feed_request, from, OPTION_HANDLE, "from"),
-    [FEED_KEEP] = OPTION_OF(rh_feed_request, keep_steps, OPTION_FLAG, "keep-steps", .of_callers = true),
-    [FEED_ACCELERATORS] =
-        OPTION_OF(rh_feed_request, accelerators, OPTION_INTEGER, "accelerators", .min = 1, .max = 1000000),
-    [FEED_METHOD] = OPTION_OF(rh_feed_request, method, OPTION_WORD, "method", .words = methods),
-    [FEED_TARGET] = OPTION_OF(rh_feed_request, au, OPTION_NUMBER, "au", .min = OPTION_POSITIVE, .max = 1),
-    [FEED_DROP] = OPTION_OF(rh_feed_request, drop_caches, OPTION_WORD, "drop-caches", .words = drops),
-    OPTION_OF(rh_feed_request, direct, OPTION_FLAG, "direct"),
-    OPTION_OF(rh_feed_request, request, OPTION_QUANTITY, "request", .unit = UNIT_BYTES, .min = 512,
-              .max = 0x1p30),
-    OPTION_OF(rh_feed_request, depth, OPTION_INTEGER, "depth", .max = 4096),
-    OPTION_OF(rh_feed_request, read_threads_most, OPTION_INTEGER, "read-threads-most", .max = 4096),
-    OPTION_OF(rh_feed_request, warm, OPTION_FLAG, "warm"),
-    OPTION_OF(rh_feed_request, steps, OPTION_INTEGER, "steps", .max = 0x1p53),
-    OPTION_OF(rh_feed_request, epochs, OPTION_INTEGER, "epochs", .max = 1e9),
-    OPTION_OF(rh_feed_request, plan, OPTION_FILE, "plan"),
-    OPTION_OF(rh_feed_request, nodes, OPTION_INTEGER, "nodes", .max = 1 << 24),
-    OPTION_OF(rh_feed_request, as_planned, OPTION_FLAG, "as-planned"),
-    OPTION_OF(rh_feed_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .max = 1e15),
-    OPTION_OF(rh_feed_request, no_barrier, OPTION_FLAG, "no-barrier"),
-    OPTION_OF(rh_feed_request, decode, OPTION_FLAG, "decode"),
-    OPTION_OF(rh_feed_request, verify, OPTION_FLAG, "verify"),
-    OPTION_OF(rh_feed_request, find_max_accelerators, OPTION_FLAG, "find-max-accelerators"),
-    OPTION_OF(rh_feed_request, max, OPTION_INTEGER, "max", .min = 1, .max = 1000000),
-    OPTION_OF(rh_feed_request, rules, OPTION_WORD, "rules", .words = rule_sets),
-    OPTION_OF(rh_feed_request, results, OPTION_FILE, "results"),
-    OPTION_OF(rh_feed_request, vary, OPTION_TEXT, "vary", .repeats = true),
-    OPTION_OF(rh_feed_request, timeline, OPTION_FLAG, "timeline"),
-    OPTION_OF(rh_feed_request, force, OPTION_FLAG, "force"),
-    OPTION_OF(rh_feed_request, time_out, OPTION_QUANTITY, "time-out", .unit = UNIT_TIME, .min = 1,
-              .max = 1e6),
-    OPTION_OF(rh_feed_request, prometheus, OPTION_FILE, "prometheus"),
-    OPTION_WORKLOAD_SET(rh_feed_request),
-    OPTION_WORKLOAD_STRICT(rh_feed_request),
-    OPTION_OF(rh_feed_request, list, OPTION_FLAG, "list"),
-    OPTION_OF(rh_feed_request, show, OPTION_FLAG, "show"),
-    OPTION_END,
-};
+const struct option_spec api_feed_options[] = {OPTIONS_rh_feed_request, OPTION_END};
 
 /* ---- what needs no run ---- */
 

@@ -17,22 +17,7 @@ enum { GENERATE_WORKLOAD, GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERAT
 
 static const char *const applications[] = {"unet3d", "bert", "dlrm", NULL};
 
-const struct option_spec api_dataset_generate_options[] = {
-    [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request, WORKLOAD_WORDS),
-    [GENERATE_FOLDER] = OPTION_OF(rh_dataset_generate_request, output, OPTION_FILE, "output"),
-    [GENERATE_SIZE] = OPTION_OF(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size",
-                                .unit = UNIT_BYTES, .min = 1, .max = 0x1p60),
-    [GENERATE_SEED] = OPTION_OF(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .max = 0x1p53),
-    [GENERATE_COMPRESSIBILITY] =
-        OPTION_OF(rh_dataset_generate_request, compressibility, OPTION_NUMBER, "compressibility", .max = 1),
-    OPTION_OF(rh_dataset_generate_request, dlio_sizes, OPTION_FLAG, "dlio-sizes"),
-    OPTION_OF(rh_dataset_generate_request, dry_run, OPTION_FLAG, "dry-run"),
-    OPTION_WORKLOAD_SET(rh_dataset_generate_request),
-    OPTION_WORKLOAD_STRICT(rh_dataset_generate_request),
-    DATA_WRITE_OPTIONS(rh_dataset_generate_request),
-    OPTION_OF(rh_dataset_generate_request, study, OPTION_WORD, "study", .words = applications),
-    OPTION_END,
-};
+const struct option_spec api_dataset_generate_options[] = {OPTIONS_rh_dataset_generate_request, OPTION_END};
 
 /* Sets the files of mean size for --size. Files that are larger each get as many samples as fit into it. */
 static bool fit_files(struct workload *workload, double size, struct error *err)

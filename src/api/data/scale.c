@@ -10,14 +10,7 @@
 
 #include <inttypes.h>
 
-const struct option_spec api_dataset_scale_options[] = {
-    OPTION_OF(rh_dataset_scale_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
-    OPTION_OF(rh_dataset_scale_request, output, OPTION_FILE, "output", .required = true),
-    OPTION_OF(rh_dataset_scale_request, data_size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES,
-              .required = true, .min = 1, .max = 0x1p60),
-    DATA_WRITE_OPTIONS(rh_dataset_scale_request),
-    OPTION_END,
-};
+const struct option_spec api_dataset_scale_options[] = {OPTIONS_rh_dataset_scale_request, OPTION_END};
 
 static const struct field scaled_fields[] = {
     FIELD_OUT(struct dataset_scaled, "items", items, FIELD_INT64),

@@ -7,11 +7,7 @@
 
 #include <inttypes.h>
 
-const struct option_spec api_dataset_verify_options[] = {
-    OPTION_OF(rh_dataset_verify_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
-    OPTION_OF(rh_dataset_verify_request, quick, OPTION_FLAG, "quick"),
-    OPTION_END,
-};
+const struct option_spec api_dataset_verify_options[] = {OPTIONS_rh_dataset_verify_request, OPTION_END};
 
 static const char *const fault_names[] = {
     [DATASET_MISSING] = "missing",

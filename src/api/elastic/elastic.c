@@ -411,53 +411,6 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     return ok;
 }
 
-const struct option_spec api_elastic_options[] = {
-    OPTION_OF(rh_elastic_request, plans, OPTION_FILE, "plan", .is_operand = true, .repeats = true),
-    OPTION_OF(rh_elastic_request, from, OPTION_HANDLE, "from", .repeats = true),
-    OPTION_OF(rh_elastic_request, cluster, OPTION_FILE, "cluster"),
-    [ELASTIC_FAULTS] = OPTION_OF(rh_elastic_request, faults, OPTION_INTEGER, "faults", .max = 1000),
-    OPTION_OF(rh_elastic_request, microbatches, OPTION_INTEGER, "microbatches", .max = ELASTIC_MAX_BATCH),
-    OPTION_OF(rh_elastic_request, optimizer, OPTION_WORD, "optimizer", .words = elastic_optimizers),
-    OPTION_OF(rh_elastic_request, lose, OPTION_TEXT, "lose", .repeats = true),
-    OPTION_OF(rh_elastic_request, back, OPTION_TEXT, "return", .repeats = true),
-    [ELASTIC_METHOD] = OPTION_OF(rh_elastic_request, method, OPTION_WORD, "method", .words = elastic_methods),
-    OPTION_OF(rh_elastic_request, setup, OPTION_QUANTITY, "setup", .unit = UNIT_TIME, .max = 86400),
-    OPTION_OF(rh_elastic_request, losses, OPTION_FLAG, "losses"),
-    GOODPUT_FIELD(failures, OPTION_FILE, "failures"),
-    GOODPUT_FIELD(rate, OPTION_TEXT, "rate"),
-    GOODPUT_TIME(mtbf, "mtbf", DIMENSION_LIFE, NULL),
-    GOODPUT_TIME(repair, "repair", DIMENSION_REPAIR, "0"),
-    GOODPUT_FIELD(together, OPTION_NUMBER, "together", .min = 1, .max = 65536),
-    GOODPUT_FIELD(life, OPTION_WORD, "life", .words = goodput_lives),
-    GOODPUT_FIELD(shape, OPTION_NUMBER, "shape", .min = 0.1, .max = 20),
-    GOODPUT_FIELD(days, OPTION_NUMBER, "days", .min = 0.001, .max = 36500),
-    GOODPUT_FIELD(seeds, OPTION_INTEGER, "seeds", .min = 1, .max = GOODPUT_MAX_SEEDS),
-    GOODPUT_FIELD(seed, OPTION_INTEGER, "seed", .max = 1e9),
-    GOODPUT_FIELD(policies, OPTION_TEXT, "policy", .repeats = true),
-    GOODPUT_FIELD(save_interval, OPTION_TEXT, "save-interval"),
-    GOODPUT_FIELD(spares, OPTION_TEXT, "spares"),
-    GOODPUT_FIELD(need, OPTION_INTEGER, "need", .max = 65536),
-    /* detect + restart + load is the 5 minutes u0 that arXiv 2410.21680 takes for a restart. The others are assumptions
-     * to be replaced by measurements: seconds of new communicators and of copying a stage's state over the network. */
-    GOODPUT_TIME(detect, "detect", DIMENSION_COST, "30 s"),
-    GOODPUT_TIME(restart, "restart", DIMENSION_COST, "210 s"),
-    GOODPUT_TIME(load, "load", DIMENSION_COST, "60 s"),
-    GOODPUT_TIME(swap, "swap", DIMENSION_COST, "60 s"),
-    GOODPUT_TIME(reconfigure, "reconfigure", DIMENSION_COST, "30 s"),
-    GOODPUT_TIME(migrate, "migrate", DIMENSION_COST, "20 s"),
-    GOODPUT_TIME(reroute, "reroute", DIMENSION_COST, "10 s"),
-    GOODPUT_TIME(notice, "notice", DIMENSION_COST, "0"),
-    GOODPUT_TIME(save, "save", DIMENSION_COST, "30 s"),
-    GOODPUT_TIME(copy, "copy", DIMENSION_COST, "2 s"),
-    GOODPUT_TIME(write, "write", DIMENSION_COST, "120 s"),
-    GOODPUT_FIELD(nodes, OPTION_INTEGER, "nodes", .max = 65536),
-    GOODPUT_FIELD(stages, OPTION_INTEGER, "stages", .min = 1, .max = 65536),
-    GOODPUT_TIME(iteration, "iteration", DIMENSION_PASS, "10 s"),
-    GOODPUT_FIELD(timeline, OPTION_FILE, "timeline"),
-    OPTION_OF(rh_elastic_request, output, OPTION_FILE, "output"),
-    OPTION_OF(rh_elastic_request, figure, OPTION_FILE, "figure"),
-    OPTION_PAGE(rh_elastic_request, NULL),
-    OPTION_END,
-};
+const struct option_spec api_elastic_options[] = {OPTIONS_rh_elastic_request, OPTION_END};
 
 API_COMMAND(elastic, "elastic", rh_elastic_request, .answer = find);

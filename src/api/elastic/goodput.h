@@ -6,8 +6,6 @@
 #include "elastic/goodput.h"
 #include "elastic/kit.h"
 
-#define GOODPUT_TOPIC "failures"
-
 extern const char *const goodput_lives[]; /* ended by NULL */
 
 /* What the closed form says of a restart from saves that training waits for, without waiting for nodes. */
@@ -56,12 +54,5 @@ bool goodput_is_asked(const struct rh_elastic_request *given);
  * and iteration. */
 bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
                     const struct elastic_kit *kit, struct api_report *report, struct error *err);
-
-/* A row of the table of options. */
-#define GOODPUT_FIELD(member, ...)                                                                           \
-    OPTION_OF(rh_elastic_request, member, __VA_ARGS__, .topic = GOODPUT_TOPIC, .needs = "failures rate mtbf")
-#define GOODPUT_TIME(member, its_name, its_dimension, its_initial)                                           \
-    GOODPUT_FIELD(member, OPTION_QUANTITY, its_name, .argument = "TIME", .initial = (its_initial),           \
-                  .unit = UNIT_TIME, .dimension = (its_dimension), .max = 1e9)
 
 #endif

@@ -6,16 +6,7 @@
 #include "api/plan/handle.h"
 #include "figure/gnuplot.h"
 
-const struct option_spec api_figure_plan_options[] = {
-    OPTION_OF(rh_figure_plan_request, plan, OPTION_FILE, "plan", .is_operand = true),
-    OPTION_OF(rh_figure_plan_request, from, OPTION_HANDLE, "from"),
-    OPTION_OF(rh_figure_plan_request, kind, OPTION_WORD, "kind", .words = figure_plan_kinds),
-    OPTION_OF(rh_figure_plan_request, nodes, OPTION_INTEGER, "nodes", .max = 1 << 24),
-    OPTION_OF(rh_figure_plan_request, title, OPTION_TEXT, "title"),
-    OPTION_STYLE(rh_figure_plan_request),
-    OPTION_PICTURE(rh_figure_plan_request),
-    OPTION_END,
-};
+const struct option_spec api_figure_plan_options[] = {OPTIONS_rh_figure_plan_request, OPTION_END};
 
 struct drawing {
     const struct rh_figure_plan_request *asked;

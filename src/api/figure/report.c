@@ -10,12 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_spec api_report_page_options[] = {
-    OPTION_OF(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true),
-    OPTION_OF(rh_report_request, output, OPTION_FILE, "output"),
-    OPTION_OF(rh_report_request, title, OPTION_TEXT, "title"),
-    OPTION_END,
-};
+const struct option_spec api_report_page_options[] = {OPTIONS_rh_report_request, OPTION_END};
 
 struct page {
     rh_handle base;

@@ -10,21 +10,7 @@
 
 enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
 
-const struct option_spec api_figure_steps_options[] = {
-    [STEPS_FOLDERS] = OPTION_OF(rh_figure_steps_request, folders, OPTION_FILE, "folders", .repeats = true,
-                                .is_operand = true, .required = true),
-    [STEPS_SKIP_EPOCHS] =
-        OPTION_OF(rh_figure_steps_request, skip_epochs, OPTION_INTEGER, "skip-epochs", .max = 1000000),
-    OPTION_OF(rh_figure_steps_request, output, OPTION_FILE, "output"),
-    OPTION_OF(rh_figure_steps_request, kind, OPTION_WORD, "kind", .words = figure_steps_kinds),
-    OPTION_OF(rh_figure_steps_request, event, OPTION_TEXT, "event"),
-    OPTION_STYLE(rh_figure_steps_request),
-    OPTION_OF(rh_figure_steps_request, gpus, OPTION_INTEGER, "gpus", .min = 1, .max = 1000000),
-    OPTION_OF(rh_figure_steps_request, batch, OPTION_INTEGER, "batch", .min = 1, .max = 1e12),
-    OPTION_OF(rh_figure_steps_request, workload, OPTION_TEXT, "workload"),
-    OPTION_OF(rh_figure_steps_request, as_study, OPTION_FLAG, "as-study"),
-    OPTION_END,
-};
+const struct option_spec api_figure_steps_options[] = {OPTIONS_rh_figure_steps_request, OPTION_END};
 
 /* What the handle keeps: columns are the durations themselves. */
 struct kept {

@@ -244,30 +244,6 @@ static bool measure(const void *request, const struct api_call *call, struct api
            read_options(given, &samples, err) && run_pinned(given, &samples, report, err);
 }
 
-const struct option_spec api_measure_layers_options[] = {
-    OPTION_OF(rh_measure_layers_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true),
-    OPTION_OF(rh_measure_layers_request, command, OPTION_TEXT, "command", .of_callers = true),
-    OPTION_OF(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt"),
-    OPTION_OF(rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options"),
-    OPTION_OF(rh_measure_layers_request, plugin_option, OPTION_TEXT, "plugin-option", .repeats = true),
-    OPTION_OF(rh_measure_layers_request, model, OPTION_TEXT, "model"),
-    OPTION_OF(rh_measure_layers_request, products, OPTION_FLAG, "products"),
-    OPTION_OF(rh_measure_layers_request, type, OPTION_WORD, "type", .words = types),
-    OPTION_OF(rh_measure_layers_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .min = 1,
-              .max = PROFILE_MAX_MICROBATCH),
-    OPTION_OF(rh_measure_layers_request, sequence, OPTION_INTEGER, "sequence", .max = 16777216),
-    OPTION_OF(rh_measure_layers_request, software, OPTION_TEXT, "software"),
-    OPTION_OF(rh_measure_layers_request, dims, OPTION_TEXT, "dim", .repeats = true),
-    OPTION_OF(rh_measure_layers_request, backward_file, OPTION_FILE, "backward-file", .repeats = true),
-    OPTION_OF(rh_measure_layers_request, first_layer, OPTION_FLAG, "first-layer"),
-    OPTION_OF(rh_measure_layers_request, tolerance, OPTION_TEXT, "tolerance"),
-    OPTION_OF(rh_measure_layers_request, limit, OPTION_QUANTITY, "limit", .unit = UNIT_TIME, .min = 1e-3,
-              .max = 86400),
-    OPTION_OF(rh_measure_layers_request, cores, OPTION_TEXT, "cores"),
-    OPTION_OF(rh_measure_layers_request, clock, OPTION_WORD, "clock", .words = clocks),
-    OPTION_OF(rh_measure_layers_request, name, OPTION_TEXT, "name"),
-    OPTION_OF(rh_measure_layers_request, output, OPTION_FILE, "output"),
-    OPTION_END,
-};
+const struct option_spec api_measure_layers_options[] = {OPTIONS_rh_measure_layers_request, OPTION_END};
 
 API_COMMAND(measure_layers, "measure layers", rh_measure_layers_request, .answer = measure);

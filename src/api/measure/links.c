@@ -298,26 +298,6 @@ static bool measure_links(const void *request, const struct api_call *call, stru
     return done;
 }
 
-const struct option_spec api_measure_links_options[] = {
-    OPTION_OF(rh_measure_links_request, tolerance, OPTION_TEXT, "tolerance"),
-    OPTION_OF(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .unit = UNIT_TIME, .min = 0.01,
-              .max = 3600),
-    OPTION_OF(rh_measure_links_request, smallest, OPTION_QUANTITY, "smallest", .unit = UNIT_BYTES,
-              .min = MIN_BYTES, .max = MAX_BYTES),
-    OPTION_OF(rh_measure_links_request, largest, OPTION_QUANTITY, "largest", .unit = UNIT_BYTES,
-              .min = MIN_BYTES, .max = MAX_BYTES),
-    OPTION_OF(rh_measure_links_request, steps, OPTION_INTEGER, "steps", .min = 1, .max = MAX_STEPS),
-    OPTION_OF(rh_measure_links_request, kinds, OPTION_TEXT, "kinds"),
-    OPTION_OF(rh_measure_links_request, profile, OPTION_FILE, "profile"),
-    OPTION_OF(rh_measure_links_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .max = PROFILE_MAX_MICROBATCH),
-    OPTION_OF(rh_measure_links_request, nccl, OPTION_FILE, "nccl"),
-    OPTION_OF(rh_measure_links_request, cuda, OPTION_FILE, "cuda"),
-    OPTION_OF(rh_measure_links_request, device, OPTION_TEXT, "device"),
-    OPTION_OF(rh_measure_links_request, time_out, OPTION_QUANTITY, "time-out", .unit = UNIT_TIME, .min = 0.1,
-              .max = 86400),
-    OPTION_OF(rh_measure_links_request, output, OPTION_FILE, "output"),
-    OPTION_END,
-};
+const struct option_spec api_measure_links_options[] = {OPTIONS_rh_measure_links_request, OPTION_END};
 
 API_COMMAND(measure_links, "measure links", rh_measure_links_request, .answer = measure_links);

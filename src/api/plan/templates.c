@@ -80,20 +80,6 @@ static bool open_and_find(const void *request, const struct api_call *call, stru
     return ok;
 }
 
-const struct option_spec api_templates_options[] = {
-    PLANNING_MODEL(rh_templates_request),
-    OPTION_OF(rh_templates_request, profile, OPTION_FILE, "profile"),
-    OPTION_OF(rh_templates_request, cluster, OPTION_FILE, "cluster", .required = true),
-    OPTION_OF(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .max = PROFILE_MAX_MICROBATCH),
-    PLANNING_ALLREDUCE(rh_templates_request),
-    PLANNING_MEMORY(rh_templates_request),
-    OPTION_OF(rh_templates_request, nodes, OPTION_TEXT, "nodes"),
-    OPTION_OF(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches",
-              .max = PLAN_MAX_MICROBATCHES),
-    OPTION_OF(rh_templates_request, objective, OPTION_WORD, "objective", .words = objectives),
-    OPTION_OF(rh_templates_request, output, OPTION_FILE, "output"),
-    OPTION_END,
-};
+const struct option_spec api_templates_options[] = {OPTIONS_rh_templates_request, OPTION_END};
 
 API_COMMAND(templates, "templates", rh_templates_request, .answer = open_and_find);

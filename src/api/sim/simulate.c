@@ -176,51 +176,7 @@ const char *const simulate_levels[] = {"auto", "passes", "layers", NULL};
 const char *const simulate_save_waits[] = {"copies", "writes", "nothing", NULL};
 const char *const simulate_reshards[] = {"planned", "forward", "backward", "iteration", NULL};
 
-const struct option_spec api_simulate_options[] = {
-    OPTION_OF(rh_simulate_request, plan, OPTION_FILE, "plan", .is_operand = true),
-    OPTION_OF(rh_simulate_request, from, OPTION_HANDLE, "from"),
-    OPTION_OF(rh_simulate_request, keep_tasks, OPTION_FLAG, "keep-tasks", .of_callers = true),
-    OPTION_OF(rh_simulate_request, schedule, OPTION_TEXT, "schedule"),
-    OPTION_OF(rh_simulate_request, stages, OPTION_INTEGER, "stages", .min = 1, .max = ORDER_MAX_DEVICES),
-    OPTION_OF(rh_simulate_request, microbatches, OPTION_INTEGER, "microbatches", .min = 1,
-              .max = ORDER_MAX_MICROBATCHES),
-    OPTION_OF(rh_simulate_request, chunks, OPTION_INTEGER, "chunks", .min = 1, .max = ORDER_MAX_STAGES),
-    OPTION_OF(rh_simulate_request, forward, OPTION_TEXT, "forward"),
-    OPTION_OF(rh_simulate_request, backward, OPTION_TEXT, "backward"),
-    OPTION_OF(rh_simulate_request, weight, OPTION_TEXT, "weight"),
-    OPTION_OF(rh_simulate_request, comm, OPTION_TEXT, "comm"),
-    OPTION_OF(rh_simulate_request, send_blocks, OPTION_FLAG, "send-blocks"),
-    OPTION_OF(rh_simulate_request, hidden, OPTION_NUMBER, "hidden", .max = 1),
-    OPTION_OF(rh_simulate_request, memory_limit, OPTION_QUANTITY, "memory-limit", .unit = UNIT_BYTES),
-    OPTION_OF(rh_simulate_request, compare, OPTION_FLAG, "compare"),
-    OPTION_OF(rh_simulate_request, level, OPTION_WORD, "level", .words = simulate_levels),
-    OPTION_OF(rh_simulate_request, no_symmetry, OPTION_FLAG, "no-symmetry"),
-    OPTION_OF(rh_simulate_request, jitter, OPTION_NUMBER, "jitter", .max = 1),
-    OPTION_OF(rh_simulate_request, seed, OPTION_INTEGER, "seed"),
-    OPTION_OF(rh_simulate_request, straggler, OPTION_TEXT, "straggler"),
-    OPTION_OF(rh_simulate_request, collective_share, OPTION_NUMBER, "collective-share", .max = 0.99),
-    OPTION_OF(rh_simulate_request, prefetch, OPTION_INTEGER, "prefetch", .min = -1, .max = PLAN_MAX_LAYERS),
-    OPTION_OF(rh_simulate_request, reshard, OPTION_WORD, "reshard", .words = simulate_reshards),
-    OPTION_OF(rh_simulate_request, storage, OPTION_FILE, "storage"),
-    OPTION_OF(rh_simulate_request, save_every, OPTION_INTEGER, "save-every"),
-    OPTION_OF(rh_simulate_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE),
-    OPTION_OF(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .unit = UNIT_RATE),
-    OPTION_OF(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .words = simulate_save_waits),
-    OPTION_OF(rh_simulate_request, host_rate, OPTION_QUANTITY, "host-rate", .unit = UNIT_RATE),
-    OPTION_OF(rh_simulate_request, storage_network, OPTION_FLAG, "storage-network"),
-    OPTION_OF(rh_simulate_request, write_schedule, OPTION_FILE, "write-schedule"),
-    OPTION_OF(rh_simulate_request, with_sends, OPTION_FLAG, "with-sends"),
-    OPTION_OF(rh_simulate_request, letters, OPTION_WORD, "letters", .words = schedule_letter_names),
-    OPTION_OF(rh_simulate_request, tasks, OPTION_FILE, "tasks"),
-    OPTION_OF(rh_simulate_request, trace, OPTION_FILE, "trace"),
-    OPTION_OF(rh_simulate_request, chakra, OPTION_FILE, "chakra"),
-    OPTION_OF(rh_simulate_request, replay, OPTION_FILE, "replay"),
-    OPTION_OF(rh_simulate_request, what_if, OPTION_TEXT, "what-if", .repeats = true),
-    OPTION_OF(rh_simulate_request, figure, OPTION_FILE, "figure"),
-    OPTION_OF(rh_simulate_request, style, OPTION_WORD, "style", .words = figure_style_names),
-    OPTION_PAGE(rh_simulate_request, "output"),
-    OPTION_END,
-};
+const struct option_spec api_simulate_options[] = {OPTIONS_rh_simulate_request, OPTION_END};
 
 bool simulate_is_given(const struct simulate_options *given, const char *name)
 {

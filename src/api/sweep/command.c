@@ -510,24 +510,6 @@ static rh_handle *make_sweep(const void *request, const struct api_call *call, s
     return made;
 }
 
-const struct option_spec api_sweep_options[] = {
-    OPTION_OF(rh_sweep_request, plan, OPTION_FILE, "plan", .is_operand = true),
-    OPTION_OF(rh_sweep_request, from, OPTION_HANDLE, "from"),
-    PLANNING_MODEL(rh_sweep_request),
-    OPTION_OF(rh_sweep_request, device, OPTION_TEXT, "device"),
-    OPTION_OF(rh_sweep_request, devices, OPTION_TEXT, "devices"),
-    OPTION_OF(rh_sweep_request, global_batch, OPTION_TEXT, "global-batch"),
-    OPTION_OF(rh_sweep_request, schedule, OPTION_TEXT, "schedule"),
-    OPTION_OF(rh_sweep_request, link, OPTION_TEXT, "link", .repeats = true),
-    PLANNING_JOB(rh_sweep_request),
-    OPTION_OF(rh_sweep_request, fix, OPTION_TEXT, "fix", .repeats = true),
-    OPTION_OF(rh_sweep_request, tokens, OPTION_QUANTITY, "tokens", .unit = UNIT_COUNT, .min = OPTION_POSITIVE,
-              .max = 1e18),
-    OPTION_OF(rh_sweep_request, price, OPTION_TEXT, "price"),
-    OPTION_OF(rh_sweep_request, figure, OPTION_FILE, "figure"),
-    OPTION_OF(rh_sweep_request, output, OPTION_FILE, "output"),
-    OPTION_PAGE(rh_sweep_request, NULL),
-    OPTION_END,
-};
+const struct option_spec api_sweep_options[] = {OPTIONS_rh_sweep_request, OPTION_END};
 
 API_COMMAND(sweep, "sweep", rh_sweep_request, .make = make_sweep);

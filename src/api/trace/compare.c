@@ -554,21 +554,6 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct option_spec api_compare_options[] = {
-    OPTION_OF(rh_compare_request, traces, OPTION_FILE, "traces", .repeats = true, .is_operand = true,
-              .required = true),
-    OPTION_OF(rh_compare_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms),
-    OPTION_OF(rh_compare_request, baseline, OPTION_FILE, "baseline", .repeats = true),
-    OPTION_OF(rh_compare_request, weights, OPTION_TEXT, "weight", .repeats = true),
-    OPTION_OF(rh_compare_request, replicates, OPTION_INTEGER, "replicates", .max = 10000),
-    OPTION_OF(rh_compare_request, values, OPTION_INTEGER, "values", .min = 1000,
-              .max = SIMILARITY_MAX_VALUES),
-    OPTION_OF(rh_compare_request, seed, OPTION_INTEGER, "seed", .max = 0x1p53),
-    OPTION_OF(rh_compare_request, breakdown, OPTION_FILE, "breakdown"),
-    OPTION_OF(rh_compare_request, figure, OPTION_FILE, "figure"),
-    OPTIONS_SELECT(rh_compare_request, "file"),
-    OPTION_STYLE_OF(rh_compare_request, "figure"),
-    OPTION_END,
-};
+const struct option_spec api_compare_options[] = {OPTIONS_rh_compare_request, OPTION_END};
 
 API_COMMAND(compare, "compare", rh_compare_request, .answer = answer);

@@ -8,19 +8,7 @@
 enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
 
-const struct option_spec api_trace_export_options[] = {
-    OPTION_TRACE(rh_trace_export_request),
-    OPTION_OF(rh_trace_export_request, format, OPTION_WORD, "format", .required = true,
-              .words = format_words),
-    OPTION_OF(rh_trace_export_request, output, OPTION_FILE, "output", .required = true),
-    OPTION_OF(rh_trace_export_request, from, OPTION_QUANTITY, "from", .unit = UNIT_TIME, .max = 1e9),
-    OPTION_OF(rh_trace_export_request, to, OPTION_QUANTITY, "to", .unit = UNIT_TIME, .min = OPTION_POSITIVE,
-              .max = 1e9),
-    OPTION_OF(rh_trace_export_request, workload, OPTION_TEXT, "workload"),
-    OPTION_OF(rh_trace_export_request, overlook, OPTION_FLAG, "overlook"),
-    OPTIONS_SELECT(rh_trace_export_request, "all"),
-    OPTION_END,
-};
+const struct option_spec api_trace_export_options[] = {OPTIONS_rh_trace_export_request, OPTION_END};
 
 /* Converts seconds since the beginning to times. */
 static bool choose_range(const struct rh_trace_export_request *asked, struct trace_reader *reader,

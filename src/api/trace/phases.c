@@ -6,11 +6,7 @@
 
 #include <stdlib.h>
 
-const struct option_spec api_trace_phases_options[] = {
-    OPTION_TRACE(rh_trace_phases_request),
-    OPTION_OF(rh_trace_phases_request, store, OPTION_FLAG, "store"),
-    OPTION_END,
-};
+const struct option_spec api_trace_phases_options[] = {OPTIONS_rh_trace_phases_request, OPTION_END};
 
 static bool find(const void *request, const struct api_call *call, struct api_report *report,
                  struct error *err)

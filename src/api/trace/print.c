@@ -16,16 +16,7 @@ static void trace_import_write_json(const char *store, const struct trace_import
 
 /* rh_trace_import: traces of other tools become a trace of ours. */
 
-const struct option_spec api_trace_import_options[] = {
-    OPTION_OF(rh_trace_import_request, paths, OPTION_FILE, "paths", .repeats = true, .is_operand = true,
-              .required = true),
-    OPTION_OF(rh_trace_import_request, output, OPTION_FILE, "output"),
-    OPTION_OF(rh_trace_import_request, force, OPTION_FLAG, "force"),
-    OPTION_OF(rh_trace_import_request, append, OPTION_FLAG, "append"),
-    OPTION_OF(rh_trace_import_request, zone, OPTION_TEXT, "zone"),
-    OPTION_OF(rh_trace_import_request, day, OPTION_TEXT, "day"),
-    OPTION_END,
-};
+const struct option_spec api_trace_import_options[] = {OPTIONS_rh_trace_import_request, OPTION_END};
 
 static bool import_paths(const struct rh_trace_import_request *asked, struct trace_writer *writer,
                          struct trace_import_report *report, struct error *err)

@@ -11,24 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_spec api_trace_options[] = {
-    OPTION_OF(rh_trace_request, command, OPTION_TEXT, "command", .repeats = true, .is_operand = true),
-    OPTION_OF(rh_trace_request, output, OPTION_FILE, "output"),
-    OPTION_OF(rh_trace_request, force, OPTION_FLAG, "force"),
-    OPTION_OF(rh_trace_request, user, OPTION_TEXT, "user"),
-    OPTION_OF(rh_trace_request, pid, OPTION_INTEGER, "pid", .min = 1, .max = 4194304),
-    OPTION_OF(rh_trace_request, cgroup, OPTION_FILE, "cgroup"),
-    OPTION_OF(rh_trace_request, container, OPTION_TEXT, "container"),
-    OPTION_OF(rh_trace_request, system, OPTION_FLAG, "system"),
-    OPTION_OF(rh_trace_request, no_bpf, OPTION_FLAG, "no-bpf"),
-    OPTION_OF(rh_trace_request, sched, OPTION_FLAG, "sched"),
-    OPTION_OF(rh_trace_request, buffer, OPTION_QUANTITY, "buffer", .unit = UNIT_BYTES, .min = 4096,
-              .max = 0x1p31),
-    OPTION_OF(rh_trace_request, interval, OPTION_QUANTITY, "interval", .unit = UNIT_TIME, .min = 0.01,
-              .max = 3600),
-    OPTION_OF(rh_trace_request, after, OPTION_QUANTITY, "after", .unit = UNIT_TIME, .max = 86400),
-    OPTION_END,
-};
+const struct option_spec api_trace_options[] = {OPTIONS_rh_trace_request, OPTION_END};
 
 static bool check(const struct rh_trace_request *asked, struct error *err)
 {

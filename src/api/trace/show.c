@@ -8,12 +8,7 @@
 
 #include <stdlib.h>
 
-const struct option_spec api_trace_show_options[] = {
-    OPTION_TRACE(rh_trace_show_request),
-    OPTION_OF(rh_trace_show_request, keep_rows, OPTION_FLAG, "keep-rows", .of_callers = true),
-    OPTIONS_SELECT(rh_trace_show_request, "all"),
-    OPTION_END,
-};
+const struct option_spec api_trace_show_options[] = {OPTIONS_rh_trace_show_request, OPTION_END};
 
 /* What the handle keeps: lists are the rows themselves, and texts those of the reader. */
 struct kept {
