@@ -42,7 +42,7 @@ enum cost_type model_type(const struct cost_device *device, enum model_precision
 
 int model_layer_count(const struct architecture *model)
 {
-    return model->layers + model->encoder_layers + 2;
+    return model->layers + architecture_first_block(model) + 2;
 }
 
 void model_layer_work(struct layer_work *work, const struct architecture *model, int layer,
@@ -60,8 +60,11 @@ static const char *layer_name(struct arena *arena, const struct architecture *mo
 {
     if (layer == 0)
         return arena_string(arena, "embedding");
-    return layer < model_layer_count(model) - 1 ? arena_format(arena, "block %d", layer)
-                                                : arena_string(arena, "head");
+    if (layer <= model->vision_layers)
+        return arena_format(arena, "vision block %d", layer);
+    layer -= model->vision_layers;
+    return layer <= model->layers + model->encoder_layers ? arena_format(arena, "block %d", layer)
+                                                          : arena_string(arena, "head");
 }
 
 static double kept_bytes(const struct maker *m, int layer, const struct layer_work *work)

@@ -1,5 +1,6 @@
 #include "cost/transformer.h"
 #include "cost/builder.h"
+#include "devices/blocks.h"
 
 #include <assert.h>
 #include <math.h>
@@ -103,17 +104,88 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
     double tokens = (double)b->tokens;
     int64_t queries_width = builder_cut(model->heads * model->head_width, tensor);
     int64_t keys_width = builder_cut(model->kv_heads * model->head_width, tensor);
+    int64_t first = queries_width * (model->attention_gated ? 2 : 1), gate = first - queries_width;
     builder_linear(b, (struct linear){"query, key, value", 1, b->tokens, model->hidden,
-                                      queries_width + 2 * keys_width,
-                                      TARGET_QUERY | TARGET_KEY | TARGET_VALUE, queries_width});
+                                      first + (model->full_keys_only ? 1 : 2) * keys_width,
+                                      TARGET_QUERY | TARGET_KEY | TARGET_VALUE, first});
     add_attention(b, builder_cut(b->split->sequence, b->split->degrees.context), keys, model->head_width,
                   causal);
     builder_linear(
         b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     b->work->context_query_bytes = b->width * tokens * (double)queries_width;
+    if (gate > 0) { /* reads output and gate, and writes one */
+        double gated = b->width * tokens * (double)gate;
+        builder_stream(b, "gate", 3.0 * gated, 5.0 * gated);
+    }
     double outputs = b->software->copies ? 2.0 : 1.0;
-    return b->width * tokens * ((1.0 + outputs) * (double)queries_width + 2.0 * (double)keys_width);
+    return b->width * tokens * ((1.0 + outputs) * (double)queries_width + 2.0 * (double)(gate + keys_width));
+}
+
+/* A backward pass of a scan has two gradients for each product, and makes the states of its chunks again
+ * (flash-linear-attention's chunk_gated_delta_rule and chunk_kda, mamba_ssm's mamba_chunk_scan_combined). */
+#define SCAN_BACKWARD 3.0
+
+/* A mixer without a softmax over tokens, or the indexer of one with: its products, the convolution, gate and norm
+ * between them, and what chunks of tokens exchange through the states of heads. Returns bytes kept. */
+static double add_mixer(struct builder *b, const struct block_kind *kind)
+{
+    const struct architecture *model = b->model;
+    int tensor = b->split->degrees.tensor;
+    double tokens = (double)b->tokens, moved = b->width * tokens * block_value(&kind->passes, model, tensor);
+    int64_t own = builder_cut(b->split->sequence, b->split->degrees.context);
+    for (int i = 0; i < kind->product_count; i++) {
+        const struct block_product *product = &kind->products[i];
+        builder_linear(b, (struct linear){product->name, 1, b->tokens,
+                                          (int64_t)block_value(&product->in, model, tensor),
+                                          (int64_t)block_value(&product->out, model, tensor),
+                                          i == 0 ? TARGET_QUERY | TARGET_KEY | TARGET_VALUE : 0, 0});
+    }
+    builder_stream(b, "convolution, gate, norm", moved, 2.0 * moved);
+    unsigned modules = b->modules;
+    b->modules |= MODULE(CORE_ATTENTION);
+    for (int i = 0; i < kind->scan_count; i++) {
+        const struct block_scan *scan = &kind->scan[i];
+        struct kernel kernel = {.kind = KERNEL_GEMM, .name = "scan", .inner = true};
+        kernel.type = cost_type_bytes(b->split->type) <= 1.0 ? COST_BF16 : b->split->type;
+        kernel.size.batch = b->split->microbatch * (int64_t)block_value(&scan->heads, model, tensor) *
+                            ((own + model->linear_chunk - 1) / model->linear_chunk);
+        kernel.size.m = (int64_t)block_value(&scan->rows, model, tensor);
+        kernel.size.n = (int64_t)block_value(&scan->columns, model, tensor);
+        kernel.size.k = (int64_t)block_value(&scan->inner, model, tensor);
+        builder_forward(b, kernel);
+        kernel.repeats = SCAN_BACKWARD;
+        builder_backward(b, kernel);
+    }
+    b->modules = modules;
+    int64_t out = (int64_t)block_value(&kind->out, model, tensor);
+    if (out > 0) {
+        builder_linear(b,
+                       (struct linear){"mixer output", 1, b->tokens, out, model->hidden, TARGET_OUTPUT, 0});
+        /* context parallel ranks hand on the states of heads, or all that heads have */
+        b->work->context_bytes =
+            b->width * (double)b->split->microbatch * (double)out * (double)model->linear_key_width;
+        b->work->context_query_bytes = b->width * tokens * (double)out;
+    }
+    b->work->parameters += block_value(&kind->vectors, model, tensor);
+    return b->width * tokens * block_value(&kind->kept, model, tensor);
+}
+
+/* An indexer's scores of all keys, of which each token has those before it; it learns from attention's. */
+static double add_indexer(struct builder *b)
+{
+    const struct architecture *model = b->model;
+    int64_t own = builder_cut(b->split->sequence, b->split->degrees.context);
+    struct kernel kernel = {.kind = KERNEL_GEMM, .name = "index", .inner = true, .causal = true};
+    kernel.type = b->split->type;
+    double kept = add_mixer(b, block_mixer('s'));
+    kernel.size = (struct product_size){b->split->microbatch * model->index_heads, own, b->split->sequence,
+                                        model->index_width};
+    kernel.repeats = 0.5;
+    builder_forward(b, kernel);
+    kernel.repeats = 2.0 * 0.5;
+    builder_backward(b, kernel);
+    return kept;
 }
 
 /* A decoder's second attention: queries of its own, keys and values of the encoder's output. Returns bytes kept. */
@@ -164,10 +236,10 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
            builder_piece(b, MODULE(LATENT_UP), b->width * (double)tokens * up);
 }
 
-/* Two matrices, or three when gated, with the activation between; `copies` experts. `module`: it is made again with the
- * whole, `activation`: the activation by itself. Returns bytes kept. */
+/* Two matrices from and to `hidden`, or three when gated, with the activation between; `copies` experts. `module`: it is
+ * made again with the whole, `activation`: the activation by itself. Returns bytes kept. */
 static double add_mlp(struct builder *b, const char *const names[2], int64_t copies, int64_t tokens,
-                      int64_t width, unsigned module, unsigned activation)
+                      int64_t hidden, int64_t width, unsigned module, unsigned activation)
 {
     b->modules |= module;
     const struct architecture *model = b->model;
@@ -175,13 +247,12 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
     bool plain = module != 0; /* experts have no adapters */
     unsigned first_matrices = !plain ? 0 : model->gated ? TARGET_GATE | TARGET_UP : TARGET_UP;
-    builder_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in, first_matrices, 0});
+    builder_linear(b, (struct linear){names[0], copies, tokens, hidden, in, first_matrices, 0});
     /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
     b->modules |= activation;
     builder_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
     b->modules &= ~activation;
-    builder_linear(
-        b, (struct linear){names[1], copies, tokens, width, model->hidden, plain ? TARGET_DOWN : 0, 0});
+    builder_linear(b, (struct linear){names[1], copies, tokens, width, hidden, plain ? TARGET_DOWN : 0, 0});
     double kept = b->width * (double)copies * (double)tokens;
     /* a frozen second matrix has no gradient that its input is for, its adapter has; those of one kernel for each
      * operation keep as much */
@@ -205,7 +276,7 @@ static double add_dense_mlp(struct builder *b)
     static const char *const names[2] = {"mlp in", "mlp out"};
     const struct architecture *model = b->model;
     int64_t width = builder_cut(model->ffn, b->split->degrees.tensor);
-    return add_mlp(b, names, 1, b->tokens, width, MODULE(MLP), 0);
+    return add_mlp(b, names, 1, b->tokens, model->hidden, width, MODULE(MLP), 0);
 }
 
 /* Router, dispatch, experts, combination. With expert parallelism each tensor parallel rank sends its share of the
@@ -224,16 +295,21 @@ static double add_experts(struct builder *b)
     int64_t width = builder_cut(model->expert_ffn, ranks);
     double busy = whole && split->imbalance > 1.0 ? split->imbalance : 1.0;
     int64_t gathered = (int64_t)((double)(whole ? tokens * ranks : tokens) * busy);
-    double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
+    int64_t hidden = model->expert_latent > 0 ? model->expert_latent : model->hidden;
+    double sent = (double)tokens * (double)model->active_experts * (double)hidden * b->width;
     b->modules |= MODULE(EXPERTS);
     builder_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts, 0, 0});
+    if (hidden != model->hidden) {
+        builder_linear(b, (struct linear){"experts down", 1, tokens, model->hidden, hidden, 0, 0});
+        builder_linear(b, (struct linear){"experts up", 1, tokens, hidden, model->hidden, 0, 0});
+    }
     builder_stream(b, "dispatch, combine", 4.0 * sent * busy, 6.0 * sent * busy);
     double others = b->work->parameters;
     struct layer_low low = b->work->low;
     b->work->low = (struct layer_low){0.0, 0.0, 0.0};
     double combined = b->software->weighs_inside || b->narrow < 1.0 ? 0.0 : 1.0;
     double kept =
-        add_mlp(b, names, experts, builder_cut(gathered * model->active_experts, experts), width, 0,
+        add_mlp(b, names, experts, builder_cut(gathered * model->active_experts, experts), hidden, width, 0,
                 MODULE(EXPERT_ACTIVATION)) +
         builder_piece(b, MODULE(EXPERTS), ((whole ? ranks : 1) * b->narrow + combined) * busy * sent);
     b->work->expert_bytes = whole ? sent : 0.0;
@@ -242,11 +318,29 @@ static double add_experts(struct builder *b)
     b->work->low = low;
     b->work->parameters = others;
     if (model->shared_experts > 0) {
-        int64_t shared = builder_cut(model->shared_experts * model->expert_ffn, split->degrees.tensor);
-        kept += add_mlp(b, shared_names, 1, b->tokens, shared, MODULE(SHARED_EXPERTS), 0);
+        int64_t all = model->shared_ffn > 0 ? model->shared_ffn : model->shared_experts * model->expert_ffn;
+        int64_t shared = builder_cut(all, split->degrees.tensor);
+        kept += add_mlp(b, shared_names, 1, b->tokens, model->hidden, shared, MODULE(SHARED_EXPERTS), 0);
     }
     b->modules = 0;
     return kept;
+}
+
+/* What is before and behind the blocks of a tower: of each of its patches, and of each token that they become. */
+static void add_tower_ends(struct builder *b)
+{
+    const struct architecture *model = b->model;
+    const struct block_kind *kind = block_tower(model->vision);
+    int64_t patches = builder_cut(b->split->microbatch * model->vision_patches, b->split->degrees.context);
+    for (int i = 0; kind && i < kind->product_count; i++) {
+        const struct block_product *product = &kind->products[i];
+        int64_t rows = product->each_patch ? patches : builder_cut(patches, model->vision_merge);
+        int64_t out = (int64_t)block_value(&product->out, model, 1);
+        if (out > 0)
+            builder_linear(b, (struct linear){product->name, 1, rows,
+                                              (int64_t)block_value(&product->in, model, 1), out, 0, 0});
+    }
+    b->work->parameters += kind ? block_value(&kind->vectors, model, 1) : 0.0;
 }
 
 void transformer_embedding(struct layer_work *work, const struct architecture *model,
@@ -260,6 +354,8 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
         builder_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden, 0, 0});
         work->parameters += hidden;
     }
+    if (model->vision_layers > 0)
+        add_tower_ends(&b);
     builder_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
     work->parameters += ceil((double)model->vocabulary / split->degrees.tensor) * hidden +
                         (double)(model->positions + model->token_types) * hidden;
@@ -284,47 +380,72 @@ static double exchanged_width(const struct layer_split *split)
 
 /* Two gathers and two scatters each way are copied. The gradients of what was gathered are whole on each rank, three of
  * queries, keys and values and two of a gated MLP: they are added up in the copy before the scatter. */
-static void add_copies(struct builder *b, double row, bool gated)
+static void add_copies(struct builder *b, double row, bool gated, double parts)
 {
     if (b->split->degrees.tensor == 1 || !b->software->gathers_copied)
         return;
     double gathers = 2.0 * 2.0 * (2.0 * exchanged_width(b->split) - 1.0);
     struct kernel copies = {.kind = KERNEL_STREAM, .name = "copies of exchanges", .rate = COPY_RATE};
-    copies.bytes = (gathers + 2.0 * 2.0) * row;
+    copies.bytes = (gathers + 2.0 * 2.0) * row * parts;
     builder_forward(b, copies);
-    copies.bytes = (gathers + 4.0 + (gated ? 3.0 : 2.0)) * row;
+    copies.bytes = (gathers + 4.0 + (gated ? 3.0 : 2.0)) * row * parts;
     builder_backward(b, copies);
 }
 
-void transformer_block(struct layer_work *work, const struct architecture *model, int block,
-                       const struct layer_split *split)
+/* How a block mixes tokens: of all of them, or the keys of a window or an index. Returns bytes kept. */
+static double add_mixing(struct builder *b, char mixer, bool causal)
+{
+    const struct architecture *model = b->model;
+    const struct block_kind *kind = mixer == 's' ? NULL : block_mixer(mixer);
+    int64_t all = b->split->sequence, keys = mixer == 'w'   ? model->window
+                                             : mixer == 's' ? model->index_keys
+                                                            : all;
+    if (mixer == '-')
+        return 0.0;
+    if (kind)
+        return add_mixer(b, kind);
+    double index = mixer == 's' ? add_indexer(b) : 0.0;
+    bool few = keys < all;
+    keys = few ? keys : all;
+    return index + (model->kv_rank > 0 ? add_latent_attention(b, causal && !few, keys)
+                                       : add_plain_attention(b, causal && !few, keys));
+}
+
+void transformer_block(struct layer_work *work, const struct architecture *whole, int block,
+                       const struct layer_split *given)
 {
     struct builder b;
+    struct layer_split seen = *given;
+    struct architecture at = architecture_at(whole, block);
+    const struct architecture *model = &at;
+    bool sees = block < whole->vision_layers, encodes = block < whole->encoder_layers;
+    int own = sees || encodes ? block : block - architecture_first_block(whole);
+    if (sees) {
+        seen.sequence = whole->vision_patches;
+        seen.document = 0;
+    }
+    const struct layer_split *split = sees ? &seen : given;
     builder_begin(&b, work, model, split);
     const struct software *software = split->software;
-    bool decoder = block >= model->encoder_layers;
-    bool causal = model->causal && decoder;
-    bool windowed = model->window > 0 && model->window < split->sequence &&
-                    !(model->window_every > 0 && block % model->window_every == model->window_every - 1);
-    int64_t keys = windowed ? model->window : split->sequence;
+    char mixer = architecture_mixer(model, own), then = encodes ? 'd' : architecture_mlp(model, own);
+    bool alone = mixer == '-' || then == '-'; /* a mixer or an MLP, with one norm */
     double tokens = (double)b.tokens, hidden = (double)model->hidden;
     double row = b.width * tokens * hidden; /* bytes of the activations between blocks */
 
-    bool crosses = decoder && model->encoder_layers > 0;
-    double parts = crosses ? 1.5 : 1.0; /* three times norm and residual, not twice */
+    bool crosses = !encodes && model->encoder_layers > 0;
+    double parts = crosses ? 1.5 : alone ? 0.5 : 1.0; /* three times norm and residual, or once, not twice */
     builder_passes(&b, "norms, residuals", software->block_forward * parts, software->block_backward * parts,
                    row * b.share);
     double further =
         model->block_norms > 2 ? model->block_norms - 2.0 : 0.0; /* each reads and writes its row */
     builder_stream(&b, "further norms", further * 2.0 * row * b.share, further * 3.0 * row * b.share);
-    add_copies(&b, row, model->gated);
-    double split_kept = model->kv_rank > 0 ? add_latent_attention(&b, causal && !windowed, keys)
-                                           : add_plain_attention(&b, causal && !windowed, keys);
+    add_copies(&b, row, model->gated, alone ? 0.5 : 1.0);
+    double split_kept = add_mixing(&b, mixer, model->causal && !encodes);
     if (crosses)
         split_kept += add_cross_attention(&b);
-    bool dense = !architecture_has_experts(model, block - model->encoder_layers);
-    split_kept += dense ? add_dense_mlp(&b) : add_experts(&b);
-    work->parameters += (2.0 + further) * hidden * (model->rms_norm ? 1.0 : 2.0);
+    bool dense = then == 'd';
+    split_kept += dense ? add_dense_mlp(&b) : then == 'e' ? add_experts(&b) : 0.0;
+    work->parameters += (2.0 * parts + further) * hidden * (model->rms_norm ? 1.0 : 2.0);
     if (model->biased)
         work->parameters += (hidden * 3.0 + (double)model->ffn) / split->degrees.tensor + 2.0 * hidden;
 
@@ -358,7 +479,10 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     work->working_bytes += split_kept + row;
     work->output_bytes = row;
     work->tensor_bytes = split->degrees.tensor > 1 ? row * exchanged_width(split) : 0.0;
-    work->tensor_forward = work->tensor_backward = split->degrees.tensor > 1 ? (crosses ? 3 : 2) : 0;
+    work->tensor_forward = work->tensor_backward = split->degrees.tensor > 1 ? (crosses ? 3
+                                                                                : alone ? 1
+                                                                                        : 2)
+                                                                             : 0;
     builder_finish(&b);
 }
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
  * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
@@ -20,11 +21,18 @@ static const struct field fields[] = {
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 
+/* The text of a field that has one; "": none is given. */
+static const char *text_of(const struct architecture *model, const struct field *field)
+{
+    const char *text = *(const char *const *)(const void *)((const char *)model + field->offset);
+    return text ? text : "";
+}
+
 static bool in_range(const struct architecture *model, const char *place, struct error *err)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct field *field = &fields[i];
-        double value = field_get(model, field);
+        double value = field->type == FIELD_TEXT ? 0.0 : field_get(model, field);
         if (value < field->min || value > field->max)
             return error_set(err, ERROR_INPUT,
                              "%s: %s: expected a whole number from %.0f to %.0f, found '%.0f'", place,
@@ -37,7 +45,8 @@ bool architecture_same(const struct architecture *a, const struct architecture *
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (fields[i].offset != offsetof(struct architecture, sequence) &&
-            field_get(a, &fields[i]) != field_get(b, &fields[i]))
+            (fields[i].type == FIELD_TEXT ? strcmp(text_of(a, &fields[i]), text_of(b, &fields[i])) != 0
+                                          : field_get(a, &fields[i]) != field_get(b, &fields[i])))
             return false;
     return true;
 }
@@ -186,7 +195,8 @@ bool architecture_check(struct architecture *model, const char *place, struct er
         model->ffn = 4 * model->hidden;
     return check_latent(model, place, err) && check_heads(model, place, err) &&
            check_experts(model, place, err) && check_tokens(model, place, err) &&
-           check_facts(model, place, err) && in_range(model, place, err) && check_size(model, place, err);
+           check_facts(model, place, err) && architecture_check_blocks(model, place, err) &&
+           in_range(model, place, err) && check_size(model, place, err);
 }
 
 /* Names. */

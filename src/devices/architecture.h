@@ -55,7 +55,7 @@
     X(FLAG, norm_biased, "norms have a bias besides the scale", 0, 1)                                        \
     X(FLAG, norm_free, "norms have no parameters (OLMo)", 0, 1)                                              \
     X(FLAG, post_norm, "norms after attention and MLP: none after the last block", 0, 1)                     \
-    X(INT, block_norms, "of a block: 1 (attention and MLP share it), 4 (around each); 0: 2", 0, 4)           \
+    X(INT, block_norms, "of a block: 1 (attention and MLP share it), 4 (around each); 0: 2", 0, 7)           \
     X(FLAG, embedding_norm, "a norm after the embedding (BERT, BLOOM)", 0, 1)                                \
     X(FLAG, tied, "the head uses the matrix of the embedding", 0, 1)                                         \
     X(FLAG, masked, "BERT: the head has its own matrix and norm before the vocabulary", 0, 1)                \
@@ -78,6 +78,39 @@
     X(INT64, rope_width, "of a head's rotated part,", 0, MAX_WIDTH)                                          \
     X(INT64, nope_width, "of the other part,", 0, MAX_WIDTH)                                                 \
     X(INT64, value_width, "and of its values", 0, MAX_WIDTH)                                                 \
+    X(TEXT, mixers, "a letter for each block, again from the first when they end: docs/architecture.md", 0,  \
+      0)                                                                                                     \
+    X(TEXT, mlps, "likewise: d dense, e experts, - none", 0, 0)                                              \
+    X(INT64, linear_key_heads, "of linear attention (queries, too), or groups of Mamba-2", 0, MAX_HEADS)     \
+    X(INT64, linear_value_heads, "of the same", 0, MAX_HEADS)                                                \
+    X(INT64, linear_key_width, "of one head; of Mamba-2: its state", 0, MAX_WIDTH)                           \
+    X(INT64, linear_value_width, "of one head", 0, MAX_WIDTH)                                                \
+    X(INT64, linear_convolution, "tokens of its convolution", 0, 4096)                                       \
+    X(INT64, linear_chunk, "tokens that are mixed at once", 0, MAX_WIDTH)                                    \
+    X(INT64, index_heads, "of the indexer of sparse attention (DeepSeek-V3.2)", 0, MAX_HEADS)                \
+    X(INT64, index_width, "of one of them", 0, MAX_WIDTH)                                                    \
+    X(INT64, index_keys, "keys that it chooses for a token", 0, MAX_WIDTH)                                   \
+    X(INT64, full_head_width, "of blocks with full attention, if it is another (Gemma 4)", 0, MAX_WIDTH)     \
+    X(INT64, full_kv_heads, "likewise", 0, MAX_HEADS)                                                        \
+    X(FLAG, full_keys_only, "in these, keys are values, too", 0, 1)                                          \
+    X(FLAG, attention_gated, "the query's matrix also makes a gate of the output (Qwen3-Next)", 0, 1)        \
+    X(INT64, expert_latent, "width in which experts work, if it is not hidden (Nemotron 3)", 0, MAX_WIDTH)   \
+    X(INT64, shared_ffn, "width of the shared experts together, if it is another", 0, MAX_WIDTH)             \
+    X(FLAG, router_scaled, "the router scales its input and each expert's output (Gemma 4)", 0, 1)           \
+    X(TEXT, vision, "the tower of a model that sees: a word of data/blocks.yaml", 0, 0)                      \
+    X(INT, vision_layers, "blocks of the tower", 0, MAX_LAYERS)                                              \
+    X(INT64, vision_hidden, "width", 0, MAX_WIDTH)                                                           \
+    X(INT64, vision_heads, "of attention", 0, MAX_HEADS)                                                     \
+    X(INT64, vision_ffn, "width of its MLP", 0, MAX_WIDTH)                                                   \
+    X(INT64, vision_patch, "side in pixels", 0, 4096)                                                        \
+    X(INT64, vision_patches, "of an image, of which a sequence has one", 0, MAX_WIDTH)                       \
+    X(INT64, vision_merge, "patches that become a token", 0, 4096)                                           \
+    X(INT64, vision_positions, "learned embeddings; 0: none", 0, MAX_WIDTH)                                  \
+    X(INT64, vision_window, "patches of a window; 0: none", 0, MAX_WIDTH)                                    \
+    X(INT, vision_window_every, "with windows: every so many-th block has full attention", 0, MAX_LAYERS)    \
+    X(INT64, vision_deep, "blocks whose output goes to the language's first blocks (Qwen3-VL)", 0, 4096)     \
+    X(INT64, vision_inner, "width of the projector (Llama 4),", 0, MAX_WIDTH)                                \
+    X(INT64, vision_outer, "and behind its first product", 0, MAX_WIDTH)                                     \
     X(FLAG, alibi, "biases of scores by distance in place of position embeddings", 0, 1)                     \
     X(INT64, rope_base, "of the rotary embedding's wavelengths; 0: 10000", 0, INT64_C(1) << 40)              \
     X(DOUBLE, rope_scale, "factor of Llama 3.1's stretched wavelengths; 0: not stretched", 0, 1e6)           \
@@ -119,8 +152,29 @@ extern const struct table_kind architecture_kind;
  * exactly. */
 bool architecture_check(struct architecture *model, const char *place, struct error *err);
 
+/* The part of it that is of `mixers` and of a tower. */
+bool architecture_check_blocks(const struct architecture *model, const char *place, struct error *err);
+
 /* Returns whether two models are equal in all but their names and the length of their sequences. */
 bool architecture_same(const struct architecture *a, const struct architecture *b);
+
+/* Blocks that come before those of `layers`: of an encoder, of a tower. */
+int architecture_first_block(const struct architecture *model);
+
+/* How a block mixes tokens: `f` attention to all, `w` within the window, `-` not, or the letter of a mixer of
+ * data/blocks.yaml; and what comes then: `d` a dense MLP, `e` experts, `-` nothing. Blocks count from the first one of
+ * `layers`. */
+char architecture_mixer(const struct architecture *model, int block);
+char architecture_mlp(const struct architecture *model, int block);
+
+/* Returns how many of the first blocks are of a kind, of a model with `mixers`. */
+int architecture_alike(const struct architecture *model, char mixer, char mlp, int blocks);
+
+/* Returns the last block with experts, or with attention; the last one where none has. Blocks count from the first. */
+int architecture_last(const struct architecture *model, bool experts);
+
+/* Returns a model whose every block is as this one; of a block of the tower: the tower. Blocks count from the first. */
+struct architecture architecture_at(const struct architecture *model, int block);
 
 /* Returns whether a block has experts, and how many blocks have. */
 bool architecture_has_experts(const struct architecture *model, int block);
@@ -130,6 +184,7 @@ int architecture_expert_blocks(const struct architecture *model);
  * relative biases count with the embedding. */
 double architecture_embedding_parameters(const struct architecture *model);
 double architecture_encoder_parameters(const struct architecture *model); /* all blocks and the last norm */
+double architecture_vision_parameters(const struct architecture *model);  /* of the tower and its projector */
 double architecture_block_parameters(const struct architecture *model, int block); /* of all experts */
 double architecture_expert_parameters(const struct architecture *model);           /* of one expert */
 double architecture_head_parameters(const struct architecture *model);             /* without a tied matrix */

@@ -1,6 +1,7 @@
 #include "devices/architecture_config.h"
 
 #include "core/text.h"
+#include "devices/blocks.h"
 #include "devices/config_part.h"
 #include "devices/tables.h"
 
@@ -95,10 +96,11 @@ bool architecture_of_config(struct architecture *model, const struct doc *doc, s
                             struct error *err)
 {
     static const char *const texts[] = {"text_config", "language_config", "llm_config", NULL};
-    static const char *const others[] = {"vision_config", "audio_config", "speech_config", "vision_tower",
-                                         NULL};
+    static const char *const seeing[] = {"vision_config", "vision_tower", NULL}, *const hearing[] = {
+                                                                                     "audio_config",
+                                                                                     "speech_config", NULL};
     const struct doc_node *node = doc_find(doc->root, "model_type");
-    struct config_reader r = {.doc = doc, .map = doc->root};
+    struct config_reader r = {.doc = doc, .map = doc->root, .arena = arena};
     const struct doc_node *inner = config_find(&r, texts);
     *model = (struct architecture){0};
     if (!node || node->type != DOC_STRING)
@@ -111,13 +113,23 @@ bool architecture_of_config(struct architecture *model, const struct doc *doc, s
         return error_set(err, ERROR_INFEASIBLE, "%s:%u:%u: model_type: %s: %s", doc->path, node->line,
                          node->column, kind->type, kind->refused);
     model->name = name_of(doc, arena);
-    if (model->name && (inner || kind->habits & TEXT_PART || config_find(&r, others)))
-        model->name = arena_format(arena, "%s (text part)", model->name);
     if (!model->name)
         return error_memory(err);
+    const struct doc_node *vision = config_find(&r, seeing), *hears = config_find(&r, hearing);
     r.map = inner ? inner : doc->root;
     find_twins(&r);
     config_read(&r, model, kind);
+    config_read_mixers(&r, model, kind->type);
+    r.map = doc->root;
+    if (hears)
+        config_complain_at(&r, hears->key, "what hears is not modelled: without it, make it null");
+    if (vision)
+        config_read_vision(&r, model, vision);
+    else if (block_tower_of(node->text)) /* no tower is described */
+        model->name = arena_format(arena, "%s (text part)", model->name);
+    r.map = inner ? inner : doc->root;
+    if (!model->name)
+        return error_memory(err);
     bool ok = check(&r, model, kind) && !r.wrong.failed;
     if (!ok && r.wrong.failed)
         error_memory(err);

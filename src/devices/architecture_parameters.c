@@ -1,5 +1,9 @@
 #include "devices/architecture.h"
 
+#include "devices/blocks.h"
+
+#include <string.h>
+
 /* Every term is a whole number and every sum at most 2^53 (architecture_check): doubles hold them exactly. */
 
 #define COLOURS 3.0 /* of a pixel */
@@ -38,7 +42,8 @@ static double plain_attention(const struct architecture *model)
     double norms = model->qk_norm        ? 2 * norm(model, model->head_width)
                    : model->qk_norm_wide ? norm(model, query) + norm(model, kv)
                                          : 0;
-    return matrix(h, query, model->qkv_biased) + 2 * matrix(h, kv, model->qkv_biased) +
+    double keys = model->full_keys_only ? 1 : 2, queries = model->attention_gated ? 2 : 1;
+    return matrix(h, queries * query, model->qkv_biased) + keys * matrix(h, kv, model->qkv_biased) +
            matrix(query, h, model->biased || model->out_biased) + norms + (model->sinks ? model->heads : 0);
 }
 
@@ -47,36 +52,142 @@ static double attention(const struct architecture *model)
     return model->kv_rank ? latent_attention(model) : plain_attention(model);
 }
 
-static double mlp(const struct architecture *model, double width)
+static double mixer(const struct architecture *model, char letter)
+{
+    const struct block_kind *kind = block_mixer(letter);
+    bool attends = letter == 'f' || letter == 'w' || letter == 's';
+    return (attends ? attention(model) : 0) + (kind ? block_parameters(kind, model) : 0);
+}
+
+static double mlp_of(const struct architecture *model, double hidden, double width)
 {
     bool biased = model->biased || model->mlp_biased;
-    return (model->gated ? 2 : 1) * matrix(model->hidden, width, biased) +
-           matrix(width, model->hidden, biased);
+    return (model->gated ? 2 : 1) * matrix(hidden, width, biased) + matrix(width, hidden, biased);
+}
+
+static double mlp(const struct architecture *model, double width)
+{
+    return mlp_of(model, (double)model->hidden, width);
 }
 
 double architecture_expert_parameters(const struct architecture *model)
 {
-    return model->experts ? mlp(model, model->expert_ffn) : 0;
+    double width = (double)(model->expert_latent ? model->expert_latent : model->hidden);
+    return model->experts ? mlp_of(model, width, (double)model->expert_ffn) : 0;
 }
 
 static double mixture(const struct architecture *model)
 {
-    double experts = (double)model->experts + model->shared_experts;
-    return matrix(model->hidden, model->experts, model->router_biased) +
-           experts * mlp(model, model->expert_ffn) + (model->shared_gate ? model->hidden : 0);
+    double hidden = (double)model->hidden, experts = (double)model->experts;
+    double shared = model->shared_ffn ? mlp(model, (double)model->shared_ffn)
+                                      : (double)model->shared_experts * mlp(model, (double)model->expert_ffn);
+    return matrix(hidden, experts, model->router_biased) + (model->router_scaled ? hidden + experts : 0) +
+           experts * architecture_expert_parameters(model) + shared + (model->shared_gate ? hidden : 0) +
+           2 * matrix(hidden, (double)model->expert_latent, false);
+}
+
+/* ---- kinds of blocks ---- */
+
+int architecture_first_block(const struct architecture *model)
+{
+    return model->encoder_layers + model->vision_layers;
+}
+
+char architecture_mixer(const struct architecture *model, int block)
+{
+    if (model->mixers)
+        return model->mixers[(size_t)block % strlen(model->mixers)];
+    bool full = model->window == 0 ||
+                (model->window_every > 0 && block % model->window_every == model->window_every - 1);
+    return full ? 'f' : 'w';
+}
+
+char architecture_mlp(const struct architecture *model, int block)
+{
+    int every = model->experts_every > 1 ? model->experts_every : 1;
+    if (model->mlps)
+        return model->mlps[(size_t)block % strlen(model->mlps)];
+    return model->experts > 0 && block >= model->dense_layers && block % every == every - 1 ? 'e' : 'd';
+}
+
+int architecture_alike(const struct architecture *model, char mixer, char mlp, int blocks)
+{
+    int period = (int)strlen(model->mixers), whole = blocks / period, rest = blocks % period;
+    int count = 0, before = 0;
+    for (int i = 0; i < period; i++) {
+        bool same = (!mixer || model->mixers[i] == mixer) && model->mlps[i] == mlp;
+        count += same;
+        before += same && i < rest;
+    }
+    return whole * count + before;
+}
+
+int architecture_last(const struct architecture *model, bool experts)
+{
+    int last = model->layers - 1;
+    for (int i = last; i >= 0 && model->mixers; i--)
+        if (experts ? architecture_mlp(model, i) == 'e'
+                    : strchr("fws", architecture_mixer(model, i)) != NULL) {
+            last = i;
+            break;
+        }
+    return architecture_first_block(model) + last;
+}
+
+/* Biases and norms are as its kind has them. */
+static struct architecture tower_of(const struct architecture *model)
+{
+    const struct block_kind *kind = block_tower(model->vision);
+    unsigned habits = kind ? kind->habits : 0;
+    return (struct architecture){
+        .name = model->name,
+        .layers = model->vision_layers,
+        .hidden = model->vision_hidden,
+        .heads = model->vision_heads,
+        .kv_heads = model->vision_heads,
+        .head_width = model->vision_hidden / model->vision_heads,
+        .ffn = model->vision_ffn,
+        .sequence = model->vision_patches,
+        .window = model->vision_window,
+        .window_every = model->vision_window_every,
+        .gated = habits & GATED,
+        .biased = habits & BIASED,
+        .qkv_biased = habits & QKV_BIASED,
+        .rms_norm = !(habits & LAYER_NORM),
+        .norm_biased = habits & LAYER_NORM,
+        .qk_norm = habits & QK_NORM,
+        .block_norms = habits & FOUR_NORMS ? 4 : 0,
+    };
+}
+
+struct architecture architecture_at(const struct architecture *model, int block)
+{
+    if (block < model->vision_layers)
+        return tower_of(model);
+    struct architecture at = *model;
+    bool full = architecture_mixer(model, block - architecture_first_block(model)) == 'f';
+    if (full && model->full_head_width)
+        at.head_width = model->full_head_width;
+    if (full && model->full_kv_heads)
+        at.kv_heads = model->full_kv_heads;
+    at.full_keys_only &= full;
+    return at;
 }
 
 bool architecture_has_experts(const struct architecture *model, int block)
 {
-    int every = model->experts_every > 1 ? model->experts_every : 1;
-    return model->experts > 0 && block >= model->dense_layers && block % every == every - 1;
+    return block >= 0 && architecture_mlp(model, block) == 'e';
 }
 
 int architecture_expert_blocks(const struct architecture *model)
 {
     int every = model->experts_every > 1 ? model->experts_every : 1;
+    if (model->mixers)
+        return architecture_alike(model, 0, 'e', model->layers);
     return model->experts > 0 ? model->layers / every - model->dense_layers / every : 0;
 }
+
+/* ---- sums ---- */
 
 static double block_norms(const struct architecture *model)
 {
@@ -90,9 +201,12 @@ static double architecture_encoder_block_parameters(const struct architecture *m
 
 double architecture_block_parameters(const struct architecture *model, int block)
 {
-    bool dense = !architecture_has_experts(model, block);
-    double cross = model->encoder_layers ? plain_attention(model) + norm(model, model->hidden) : 0;
-    return attention(model) + cross + (dense ? mlp(model, model->ffn) : mixture(model)) + block_norms(model);
+    struct architecture at = architecture_at(model, block + architecture_first_block(model));
+    char mixes = architecture_mixer(model, block), then = architecture_mlp(model, block);
+    double cross = model->encoder_layers ? plain_attention(model) + norm(model, (double)model->hidden) : 0;
+    double behind = then == 'e' ? mixture(model) : then == 'd' ? mlp(model, (double)model->ffn) : 0;
+    double whole = mixes == '-' || then == '-' ? 0.5 : 1; /* of the norms */
+    return mixer(&at, mixes) + cross + behind + whole * block_norms(model);
 }
 
 static double last_norm(const struct architecture *model)
@@ -145,9 +259,25 @@ double architecture_head_parameters(const struct architecture *model)
     return last_norm(model) + narrow + masked + vocabulary + biases + classes;
 }
 
-/* Blocks are of two kinds at most: those with experts, and the rest. */
+double architecture_vision_parameters(const struct architecture *model)
+{
+    if (!model->vision_layers)
+        return 0;
+    struct architecture tower = tower_of(model);
+    return (double)tower.layers * architecture_encoder_block_parameters(&tower) +
+           block_parameters(block_tower(model->vision), model);
+}
+
+/* Without mixers, blocks are of two kinds at most: those with experts, and the rest. */
 static double blocks(const struct architecture *model)
 {
+    int period = model->mixers ? (int)strlen(model->mixers) : 0;
+    if (period > 0) {
+        double all = 0;
+        for (int i = 0; i < period; i++)
+            all += (model->layers - i + period - 1) / period * architecture_block_parameters(model, i);
+        return all;
+    }
     int mixed = architecture_expert_blocks(model),
         every = model->experts_every > 1 ? model->experts_every : 1;
     int last = model->layers / every * every - 1; /* one with experts, if any is */
@@ -162,12 +292,89 @@ static double blocks(const struct architecture *model)
 
 double architecture_parameters(const struct architecture *model)
 {
-    return architecture_embedding_parameters(model) + architecture_encoder_parameters(model) + blocks(model) +
-           architecture_head_parameters(model);
+    return architecture_embedding_parameters(model) + architecture_encoder_parameters(model) +
+           architecture_vision_parameters(model) + blocks(model) + architecture_head_parameters(model);
 }
 
 double architecture_active_parameters(const struct architecture *model)
 {
     double skipped = (double)(model->experts - model->active_experts) * architecture_expert_parameters(model);
     return architecture_parameters(model) - architecture_expert_blocks(model) * skipped;
+}
+
+/* ---- checks ---- */
+
+static bool fails(const char *place, struct error *err, const char *why)
+{
+    return error_set(err, ERROR_INPUT, "%s: %s", place, why);
+}
+
+#define MAX_PAIRS 6 /* JOB_MAX_KINDS less those of a tower */
+
+/* What a letter of `mixers` needs. */
+static const char *mixer_lacks(const struct architecture *model, char mixer)
+{
+    const struct block_kind *kind = block_mixer(mixer);
+    if (mixer == 'w')
+        return model->window ? NULL : "a block with a window (w) needs window";
+    if (mixer == 's')
+        return model->query_rank && model->kv_rank && model->index_heads && model->index_width &&
+                       model->index_keys
+                   ? NULL
+                   : "sparse attention (s) needs query_rank, kv_rank, index_heads, index_width, index_keys";
+    if (!kind)
+        return mixer == 'f' || mixer == '-'
+                   ? NULL
+                   : "mixers: expected letters of docs/architecture.md: f, w, s, g, k, l, m, -";
+    return model->linear_key_heads && model->linear_value_heads && model->linear_key_width &&
+                   model->linear_value_width && model->linear_chunk
+               ? NULL
+               : "linear attention (g, k, l, m) needs linear_key_heads, linear_value_heads, "
+                 "linear_key_width, "
+                 "linear_value_width and linear_chunk";
+}
+
+static bool check_mixers(const struct architecture *model, const char *place, struct error *err)
+{
+    size_t length = model->mixers ? strlen(model->mixers) : 0, pairs = 0;
+    if (length != (model->mlps ? strlen(model->mlps) : 0))
+        return fails(place, err, "mixers and mlps have a letter each for the same blocks");
+    if (length > (size_t)model->layers)
+        return fails(place, err, "mixers and mlps are of more blocks than layers");
+    if (length > 0 && (model->encoder_layers || model->dense_layers || model->experts_every ||
+                       model->window_every || model->parallel))
+        return fails(place, err,
+                     "mixers say what encoder_layers, dense_layers, experts_every, window_every and parallel "
+                     "would");
+    for (size_t i = 0; i < length; i++) {
+        const char *lacks = mixer_lacks(model, model->mixers[i]);
+        if (lacks)
+            return fails(place, err, lacks);
+        if (!strchr("de-", model->mlps[i]) || (model->mlps[i] == 'e' && !model->experts) ||
+            (model->mlps[i] == '-' && model->mixers[i] == '-'))
+            return fails(place, err,
+                         "mlps: expected d, e (of a model with experts) or - (not of a block of -)");
+        pairs += architecture_alike(model, model->mixers[i], model->mlps[i], (int)i) == 0;
+    }
+    return pairs <= MAX_PAIRS || fails(place, err, "mixers: at most 6 kinds of blocks are supported");
+}
+
+static bool check_vision(const struct architecture *model, const char *place, struct error *err)
+{
+    if (!model->vision)
+        return !model->vision_layers || fails(place, err, "vision_layers needs vision, its kind");
+    if (!block_tower(model->vision))
+        return error_set(err, ERROR_INPUT, "%s: vision: unknown kind '%.40s': see data/blocks.yaml", place,
+                         model->vision);
+    if (!model->vision_layers || !model->vision_hidden || !model->vision_heads || !model->vision_ffn ||
+        !model->vision_patch || !model->vision_patches || !model->vision_merge)
+        return fails(place, err,
+                     "vision needs vision_layers, vision_hidden, vision_heads, vision_ffn, vision_patch, "
+                     "vision_patches and vision_merge");
+    return !model->encoder_layers || fails(place, err, "a model with an encoder has no tower");
+}
+
+bool architecture_check_blocks(const struct architecture *model, const char *place, struct error *err)
+{
+    return check_mixers(model, place, err) && check_vision(model, place, err);
 }

@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-/* In the order of enum config_habit. */
-static const char *const habits[] = {"gated",       "biased",   "qkv-biased", "layer-norm",  "tied",
-                                     "qk-norm",     "learned",  "dropout",    "full-ffn",    "mixture",
-                                     "latent",      "sinks",    "masked",     "plain-norm",  "embedding-norm",
-                                     "gelu",        "parallel", "one-norm",   "four-norms",  "wide-norm",
-                                     "output-norm", "scaled",   "sigmoid",    "softmax-all", "text-part"};
-
 extern const char data_config_kinds[];
 extern const size_t data_config_kinds_size;
 
@@ -22,19 +15,6 @@ static struct {
     struct config_kind *kinds;
     size_t count;
 } known = {.once = ONCE_INIT};
-
-static bool read_habits(unsigned *all, const struct doc_node *list, struct error *err)
-{
-    for (const struct doc_node *word = list->first_child; word; word = word->next) {
-        size_t i = 0, count = sizeof habits / sizeof *habits;
-        while (i < count && strcmp(habits[i], word->text ? word->text : "") != 0)
-            i++;
-        if (i == count)
-            return doc_error(&known.doc, word, err, "unknown habit");
-        *all |= 1u << i;
-    }
-    return true;
-}
 
 static bool read_kinds(struct error *err)
 {
@@ -49,7 +29,7 @@ static bool read_kinds(struct error *err)
     bool ok = kinds || error_memory(err);
     for (const struct doc_node *node = read->first_child; ok && node; node = node->next) {
         kinds[count].type = node->key;
-        ok = read_habits(&kinds[count++].habits, node, err);
+        ok = block_habits(&kinds[count++].habits, &known.doc, node, err);
     }
     for (const struct doc_node *why = refused->first_child; ok && why; why = why->next)
         for (const struct doc_node *type = why->first_child; type; type = type->next)
@@ -294,6 +274,58 @@ static void read_qwen2_moe(struct config_reader *r, struct architecture *model)
     model->shared_gate = model->shared_experts > 0;
 }
 
+static void read_qwen3_next(struct config_reader *r, struct architecture *model)
+{
+    read_qwen2_moe(r, model);
+    model->attention_gated = true;
+    model->rope_percent = model->rope_percent > 0 ? model->rope_percent : 25;
+}
+
+/* Nothing is rotated. */
+static void read_kimi_linear(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->nope_every = 1;
+}
+
+static void read_nemotron_h(struct config_reader *r, struct architecture *model)
+{
+    model->squared_relu = !doc_find(r->map, "mlp_hidden_act") || config_says(r, "mlp_hidden_act", "relu2");
+    model->nope_every = 1;
+    model->expert_latent = config_optional(r, "moe_latent_size", CONFIG_MAX_SIZE);
+    model->shared_ffn = config_optional(r, "moe_shared_expert_intermediate_size", CONFIG_MAX_SIZE);
+    if (config_flag(r, "use_bias", false) || config_flag(r, "mamba_proj_bias", false) ||
+        !config_flag(r, "use_conv_bias", true))
+        config_complain_at(r, "use_bias", "biases but that of the convolution are not modelled");
+}
+
+/* The dense MLP is beside the experts. */
+static void read_gemma4(struct config_reader *r, struct architecture *model)
+{
+    int64_t width = config_optional(r, "global_head_dim", CONFIG_MAX_SIZE);
+    bool same = config_flag(r, "attention_k_eq_v", false);
+    model->full_head_width = width > 0 ? width : 512;
+    model->full_kv_heads = same ? config_optional(r, "num_global_key_value_heads", 1 << 14) : 0;
+    model->full_keys_only = same;
+    if (config_real(r, "hidden_size_per_layer_input") > 0.0)
+        config_complain_at(r, "hidden_size_per_layer_input", "embeddings of each block are not modelled");
+    if (config_real(r, "num_kv_shared_layers") > 0.0)
+        config_complain_at(r, "num_kv_shared_layers", "keys and values of another block are not modelled");
+    if (config_says(r, "use_bidirectional_attention", "all"))
+        config_complain_at(r, "use_bidirectional_attention", "is not modelled for all tokens");
+    if (!config_flag(r, "enable_moe_block", false))
+        return;
+    static const char *const experts[] = {"num_experts", NULL}, *const active[] = {"top_k_experts", NULL},
+                             *const widths[] = {"moe_intermediate_size", NULL};
+    model->experts = config_number(r, experts, 1 << 16, true);
+    model->active_experts = config_number(r, active, 1 << 16, true);
+    model->expert_ffn = config_number(r, widths, CONFIG_MAX_SIZE, true);
+    model->shared_experts = 1;
+    model->shared_ffn = model->ffn;
+    model->block_norms = 7;
+    model->router_scaled = true;
+}
+
 static void read_gpt_oss(struct config_reader *r, struct architecture *model)
 {
     (void)r;
@@ -362,6 +394,13 @@ void config_read_kind(struct config_reader *r, struct architecture *model, const
         {"smollm3", read_smollm3},
         {"olmo", read_olmo},
         {"qwen2_moe", read_qwen2_moe},
+        {"qwen3_next", read_qwen3_next},
+        {"qwen3_5", read_qwen3_next},
+        {"qwen3_5_moe", read_qwen3_next},
+        {"kimi_linear", read_kimi_linear},
+        {"nemotron_h", read_nemotron_h},
+        {"gemma4", read_gemma4},
+        {"gemma4_text", read_gemma4},
         {"gpt_oss", read_gpt_oss},
         {"nemotron", read_nemotron},
         {"grok-1", read_grok},

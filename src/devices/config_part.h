@@ -4,38 +4,7 @@
 
 #include "core/doc.h"
 #include "core/text.h"
-#include "devices/architecture.h"
-
-/* What a class does unless its configuration says otherwise. Sources: configuration_*.py and modeling_*.py of
- * huggingface/transformers 4.57 and 5. */
-enum config_habit {
-    GATED = 1,
-    BIASED = 2,
-    QKV_BIASED = 4,
-    LAYER_NORM = 8, /* with biases; else RMSNorm */
-    TIED = 16,
-    QK_NORM = 32,
-    LEARNED = 64, /* positions */
-    DROPOUT = 128,
-    FULL_FFN = 256, /* four times hidden if no key says it */
-    MIXTURE = 512,
-    LATENT = 1024,
-    SINKS = 2048,
-    MASKED = 4096,
-    PLAIN_NORM = 8192, /* LayerNorm without biases */
-    EMBEDDING_NORM = 16384,
-    GELU = 32768,          /* unless a key says another activation */
-    PARALLEL = 65536,      /* attention and MLP side by side */
-    ONE_NORM = 131072,     /* which they share */
-    FOUR_NORMS = 262144,   /* before and behind each */
-    WIDE_NORM = 524288,    /* of all heads' queries and keys */
-    OUTPUT_NORM = 1 << 20, /* behind attention and MLP, and none before */
-    SCALED = 1 << 21,
-    SIGMOID = 1 << 22, /* scores of experts, with a correction per expert */
-    SOFTMAX_ALL =
-        1 << 23,         /* the softmax of scores is over all experts unless norm_topk_prob says otherwise */
-    TEXT_PART = 1 << 24, /* of a model that sees or hears, too */
-};
+#include "devices/blocks.h"
 
 struct config_kind {
     const char *type;
@@ -58,11 +27,15 @@ extern const char *const config_hidden[], *const config_kv_heads[], *const confi
 struct config_reader {
     const struct doc *doc;
     const struct doc_node *map;
-    struct text wrong; /* one line each */
+    struct arena *arena; /* of the model's texts */
+    struct text wrong;   /* one line each */
 };
 
 /* Adds a complaint. Returns false. */
 bool config_complain(struct config_reader *r, const char *text);
+
+/* Complains at a key of the map that is there, or at the map. Returns false. */
+bool config_complain_at(struct config_reader *r, const char *key, const char *why);
 
 /* Returns the node of the first of these keys that is there and not null. */
 const struct doc_node *config_find(const struct config_reader *r, const char *const *keys);
@@ -81,6 +54,12 @@ bool config_says(const struct config_reader *r, const char *key, const char *tex
 
 /* Reads all of a model but its name. */
 void config_read(struct config_reader *r, struct architecture *model, const struct config_kind *kind);
+
+/* Reads how each block of a kind mixes tokens, where they differ in more than a window. */
+void config_read_mixers(struct config_reader *r, struct architecture *model, const char *type);
+
+/* Reads the tower of a model that sees; r->map: the outer one. */
+void config_read_vision(struct config_reader *r, struct architecture *model, const struct doc_node *vision);
 
 /* Reads what only this kind has, once all else is read. */
 void config_read_kind(struct config_reader *r, struct architecture *model, const struct config_kind *kind);

@@ -28,13 +28,12 @@ bool config_complain(struct config_reader *r, const char *text)
     return false;
 }
 
-/* Complains at a key that is there. */
-static void complain_at(struct config_reader *r, const char *key, const char *why)
+bool config_complain_at(struct config_reader *r, const char *key, const char *why)
 {
     const struct doc_node *node = doc_find(r->map, key);
     struct error err;
     doc_error(r->doc, node ? node : r->map, &err, "%s: %s", key, why);
-    config_complain(r, err.text);
+    return config_complain(r, err.text);
 }
 
 const struct doc_node *config_find(const struct config_reader *r, const char *const *keys)
@@ -111,7 +110,7 @@ static int64_t sequence_of(struct config_reader *r, int64_t positions)
 static void read_sizes(struct config_reader *r, struct architecture *model, unsigned habits)
 {
     static const char *const vocabulary[] = {"vocab_size", NULL};
-    static const char *const widths[] = {"head_dim", "d_kv", NULL};
+    static const char *const widths[] = {"head_dim", "d_kv", "attention_head_dim", NULL};
     model->hidden = config_number(r, config_hidden, CONFIG_MAX_SIZE, true);
     model->layers = (int)config_number(r, layer_keys, CONFIG_MAX_LAYERS, true);
     model->heads = config_number(r, head_keys, 1 << 14, true);
@@ -119,7 +118,9 @@ static void read_sizes(struct config_reader *r, struct architecture *model, unsi
     model->head_width = optional_of(r, widths, CONFIG_MAX_SIZE);
     model->vocabulary = config_number(r, vocabulary, CONFIG_MAX_SIZE, true);
     int64_t ratio = config_optional(r, "expansion_ratio", 1000);
-    model->ffn = config_number(r, ffn_keys, CONFIG_MAX_SIZE, !(habits & FULL_FFN));
+    /* a model whose every block has experts may have no other MLP */
+    bool needed = !(habits & FULL_FFN) && !(habits & MIXTURE && config_find(r, expert_ffn_keys));
+    model->ffn = config_number(r, ffn_keys, CONFIG_MAX_SIZE, needed);
     if (model->ffn == 0 && model->hidden > 0 && habits & FULL_FFN)
         model->ffn = (ratio > 0 ? ratio : 4) * model->hidden;
     int64_t positions = config_number(r, position_keys, CONFIG_MAX_SIZE, (habits & LEARNED) != 0);
@@ -138,9 +139,10 @@ static void read_places(struct config_reader *r, struct architecture *model)
     int64_t step = optional_of(r, steps, CONFIG_MAX_LAYERS);
     model->experts_every = step > 1 ? (int)step : 0;
     if (frequency && (frequency->type != DOC_NUMBER || frequency->number != 1))
-        complain_at(r, frequency->key, "only 1, experts in every block behind the first ones, is modelled");
+        config_complain_at(r, frequency->key,
+                           "only 1, experts in every block behind the first ones, is modelled");
     if (plain && plain->type == DOC_LIST && plain->count > 0)
-        complain_at(r, "mlp_only_layers", "a list of dense blocks is not modelled");
+        config_complain_at(r, "mlp_only_layers", "a list of dense blocks is not modelled");
 }
 
 static void read_shared(struct config_reader *r, struct architecture *model)
@@ -151,7 +153,8 @@ static void read_shared(struct config_reader *r, struct architecture *model)
     if (shared == 0 || model->expert_ffn == 0)
         return;
     if (shared % model->expert_ffn != 0)
-        complain_at(r, config_find(r, widths)->key, "not a multiple of an expert's width: not modelled");
+        config_complain_at(r, config_find(r, widths)->key,
+                           "not a multiple of an expert's width: not modelled");
     model->shared_experts = shared / model->expert_ffn;
 }
 
@@ -231,7 +234,7 @@ static int64_t period_of(struct config_reader *r, const struct doc_node *layers)
 }
 
 /* Windows: of all blocks (Mistral), or of all but every so many-th. */
-static void read_window(struct config_reader *r, struct architecture *model, const char *type)
+static void read_window(struct config_reader *r, struct architecture *model, const struct config_kind *kind)
 {
     static const struct {
         const char *type;
@@ -242,9 +245,9 @@ static void read_window(struct config_reader *r, struct architecture *model, con
     int64_t window = config_optional(r, "sliding_window", INT64_C(1) << 40),
             every = config_optional(r, "sliding_window_pattern", CONFIG_MAX_LAYERS),
             first = config_optional(r, "max_window_layers", CONFIG_MAX_LAYERS);
-    bool listed = layers && layers->type == DOC_LIST && layers->count > 0;
+    bool listed = layers && layers->type == DOC_LIST && layers->count > 0 && !(kind->habits & MIXED);
     for (size_t i = 0; every == 0 && i < sizeof habits / sizeof *habits; i++)
-        if (strcmp(type, habits[i].type) == 0)
+        if (strcmp(kind->type, habits[i].type) == 0)
             every = habits[i].every;
     if (listed)
         every = period_of(r, layers);
@@ -252,7 +255,7 @@ static void read_window(struct config_reader *r, struct architecture *model, con
         !config_flag(r, "use_sliding_window", true))
         return;
     if (!listed && config_flag(r, "use_sliding_window", false) && first > 0 && window < model->sequence)
-        complain_at(r, "max_window_layers", "windows in the last blocks only are not modelled");
+        config_complain_at(r, "max_window_layers", "windows in the last blocks only are not modelled");
     model->window = window;
     model->window_every = (int)every;
 }
@@ -358,7 +361,10 @@ void config_read(struct config_reader *r, struct architecture *model, const stru
         model->rope_local_base = model->nope_every = 0;
         model->rope_scale = model->rope_yarn = 0.0;
     }
-    read_window(r, model, kind->type);
+    read_window(r, model, kind);
+    bool asked = !(kind->habits & MIXTURE && config_find(r, expert_ffn_keys));
+    if (model->ffn == 0 && !asked && architecture_expert_blocks(model) < model->layers)
+        config_number(r, ffn_keys, CONFIG_MAX_SIZE, true);
     if (model->window == 0)
         model->rope_local_base = 0;
 }

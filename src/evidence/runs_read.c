@@ -173,6 +173,8 @@ static bool read_model(struct reader *r)
         *model = (struct architecture){
             .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
     model->name = run->model_name;
+    model->vision = NULL; /* tokens of runs are text: those of images are in no column */
+    model->vision_layers = 0;
     read_layers(r, model);
     if (!read_widths(r, model))
         return false;

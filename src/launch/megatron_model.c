@@ -119,6 +119,8 @@ bool megatron_check_facts(const struct architecture *model, struct error *err)
         bool has;
         const char *fact;
     } facts[] = {
+        {model->vision, "tower of a model that sees"},
+        {model->mixers, "blocks that mix tokens in several ways (mixers)"},
         {model->masked || !model->causal || model->post_norm,
          "norms after attention and MLP and none at the end (pretrain_bert.py has them before, too)"},
         {model->alibi, "ALiBi"},

@@ -84,7 +84,7 @@ static bool check(const struct launch_subject *of, struct error *err)
     if (job->sharding > 0 && job->degrees.data > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's pipelines share no states: ZeRO stage 0, not %d",
                          job->sharding);
-    if (model && model->encoder_layers > 0)
+    if (model && architecture_first_block(model) > 0)
         return error_set(err, ERROR_INFEASIBLE, "'%s' is not a single list of blocks", model->name);
     if (job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "PyTorch does not train in %s", cost_type_name(job->type));

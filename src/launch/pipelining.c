@@ -20,7 +20,7 @@ static bool check(const struct launch_subject *of, struct error *err)
 {
     if (of->job->degrees.pipeline == 1)
         return error_set(err, ERROR_INFEASIBLE, "one stage: there is nothing to split");
-    if (of->is_job && of->job->model->encoder_layers > 0)
+    if (of->is_job && architecture_first_block(of->job->model) > 0)
         return error_set(err, ERROR_INFEASIBLE, "'%s' is not a single list of blocks", of->job->model->name);
     for (int p = 0; p < of->plan->pipeline_count; p++)
         if (!check_stages(of, &of->plan->pipelines[p], err))

@@ -134,7 +134,7 @@ bool torchtitan_check(const struct job *job, struct error *err)
 {
     int64_t ranks =
         (int64_t)(job->sharding >= 1 ? job->degrees.data : 1) * job->degrees.context * job->degrees.tensor;
-    if (job->model->encoder_layers > 0 || job->model->masked || job->model->patch > 0)
+    if (architecture_first_block(job->model) > 0 || job->model->masked || job->model->patch > 0)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan trains only decoders, not '%s'",
                          job->model->name);
     if (job->sharding == 0 && job->degrees.context > 1)

@@ -188,7 +188,7 @@ static void parts_add_up_to_the_whole(void **state)
     for (int i = 0; i < table->count; i++) {
         const struct architecture *model = &table->models[i];
         double sum = architecture_embedding_parameters(model) + architecture_encoder_parameters(model) +
-                     architecture_head_parameters(model);
+                     architecture_vision_parameters(model) + architecture_head_parameters(model);
         for (int block = 0; block < model->layers; block++)
             sum += architecture_block_parameters(model, block);
         assert_true(sum == architecture_parameters(model));

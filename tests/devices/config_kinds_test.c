@@ -63,9 +63,7 @@ static const struct {
      "'model_type': 'qwen3', 'tie_word_embeddings': true, 'head_dim': 128, " SIZES(1024, 28, 16, 8, 3072,
                                                                                    151936, 40960),
      596049920, 0},
-    {"Qwen2-VL 7B",
-     "'model_type': 'qwen2_vl', 'vision_config': {'depth': 32}, " SIZES(3584, 28, 28, 4, 18944, 152064,
-                                                                        32768),
+    {"Qwen2-VL 7B", "'model_type': 'qwen2_vl_text', " SIZES(3584, 28, 28, 4, 18944, 152064, 32768),
      7615616512, 0},
     {"Gemma 2 2B",
      "'model_type': 'gemma2', 'head_dim': 256, 'sliding_window': 4096, 'attn_logit_softcapping': "
@@ -222,10 +220,10 @@ static const struct {
          4096, 62, 32, 32, 10944, 152064, 32768),
      142774381696, 14.2},
     {"Llama 4 Maverick",
-     "'model_type': 'llama4', 'vision_config': {}, 'text_config': {'model_type': 'llama4_text', 'head_dim': "
+     "'model_type': 'llama4_text', 'head_dim': "
      "128, 'intermediate_size_mlp': 16384, "
      "'interleave_moe_layer_step': 2, 'num_local_experts': 128, 'num_experts_per_tok': 1, "
-     "'attention_chunk_size': 8192, " SIZES(5120, 48, 40, 8, 8192, 202048, 1048576) "}",
+     "'attention_chunk_size': 8192, " SIZES(5120, 48, 40, 8, 8192, 202048, 1048576),
      400711848960, 17.2},
     {"T5 small",
      "'model_type': 't5', 'd_model': 512, 'd_ff': 2048, 'd_kv': 64, 'num_layers': 6, 'num_heads': 8, "

@@ -88,7 +88,7 @@ static void split_layers(struct checkpoint_shards *shards, const struct degrees 
         (double)shards->split.tensor * (shards->split.zero_stage == 3 ? (double)shards->split.data : 1);
     double embedding = architecture_embedding_parameters(model), head = architecture_head_parameters(model);
     double norm = fmin((double)model->hidden * (model->norm_biased ? 2 : 1), head);
-    shards->layers = model->layers + model->encoder_layers;
+    shards->layers = model->layers + architecture_first_block(model);
     double blocks = architecture_parameters(model) - embedding - head - split_experts(shards, degrees, model);
     shards->embedding = (int64_t)(embedding / parts);
     shards->head = (int64_t)((head - norm) / parts);

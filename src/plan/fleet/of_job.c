@@ -233,7 +233,7 @@ static bool price_begin(struct priced *priced, const struct fleet_question *ques
     *priced = (struct priced){
         .question = question,
         .microbatch = chosen->microbatch,
-        .layer_count = model->layers + model->encoder_layers + 2,
+        .layer_count = model->layers + architecture_first_block(model) + 2,
     };
     for (int g = 0; g < question->group_count; g++)
         for (int tensor = 1; tensor <= question->groups[g].nodes.devices; tensor++)
@@ -555,7 +555,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
     bool found = false;
     *answer = (struct fleet_answer){0};
     double other = next_other(question, INFINITY);
-    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
+    if (question->job.model->layers + architecture_first_block(question->job.model) + 2 > FLEET_MAX_LAYERS)
         return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_MAX_LAYERS);
     while (other >= 0.0) {
         struct fleet_question part = *question;

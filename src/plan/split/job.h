@@ -109,18 +109,21 @@ struct job_layer {
     double gathered_alone; /* and without its experts */
 };
 
-/* Identical blocks out of first..last - 1: all, the last of each `every`, or all others; and of these likewise by
- * `experts_every`. 0: all. */
+/* Identical blocks out of first..last - 1: all, the last of each `every`, counted from `from`, or all others; and of
+ * these likewise by `experts_every`. 0: all. With a `pattern`: those of its letters. */
 struct job_kind {
-    int first, last, every;
+    int first, last, from, every;
     bool is_last;
     int experts_every;
     bool has_experts; /* the last of each experts_every */
+    const struct architecture *pattern;
+    char mixer, mlp;
     struct job_layer layer;
     struct job_layer again; /* recomputed as a whole, where full recomputation covers only some blocks */
 };
 
-/* encoder, dense and other blocks, each with full attention or a window; the others with or without experts */
+/* encoder, dense and other blocks, each with full attention or a window; the others with or without experts; or those of
+ * a tower and six pairs of letters */
 #define JOB_MAX_KINDS 8
 
 /* The costs of a job's layers, which do not depend on data and pipeline degrees, chunks, sharding and batch:

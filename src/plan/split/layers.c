@@ -287,9 +287,13 @@ static int common_divisor(int a, int b)
 int job_kind_before(const struct job_kind *kind, int end)
 {
     end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;
+    if (kind->pattern)
+        return architecture_alike(kind->pattern, kind->mixer, kind->mlp, end - kind->first);
     int a = kind->every > 0 ? kind->every : 1, b = kind->experts_every > 0 ? kind->experts_every : 1;
-    int all = end - kind->first, both = lasts_of(kind->first, end, (int64_t)a / common_divisor(a, b) * b);
-    int first = lasts_of(kind->first, end, a), second = lasts_of(kind->first, end, b);
+    int all = end - kind->first, from = kind->first - kind->from;
+    end -= kind->from;
+    int both = lasts_of(from, end, (int64_t)a / common_divisor(a, b) * b);
+    int first = lasts_of(from, end, a), second = lasts_of(from, end, b);
     bool is_first = kind->is_last || a == 1, is_second = kind->has_experts || b == 1;
     return is_first ? (is_second ? both : first - both)
                     : (is_second ? second - both : all - first - second + both);
@@ -360,28 +364,56 @@ static void add_kind(struct job_layers *all, const struct job *jobs, int count, 
     }
 }
 
-/* The kind of block changes at the first block of the decoder and at the first block with experts. */
+/* Blocks out of first..last - 1, where every so many-th has full attention, and likewise experts; 0: all alike. */
+static void add_periodic(struct job_layers *layers, const struct job *jobs, int count,
+                         struct kernel_memo *memo, struct job_kind kind)
+{
+    for (int k = 0; k < 4; k++) {
+        kind.has_experts = k >= 2, kind.is_last = k % 2;
+        if ((!kind.has_experts || kind.experts_every > 0) && (!kind.is_last || kind.every > 0))
+            add_kind(layers, jobs, count, memo, kind);
+    }
+}
+
+/* Each pair of letters is a kind. */
+static void add_patterns(struct job_layers *layers, const struct job *jobs, int count,
+                         struct kernel_memo *memo)
+{
+    const struct architecture *model = jobs[0].model;
+    struct job_kind kind = {
+        .first = architecture_first_block(model), .last = layers->block_count, .pattern = model};
+    for (int i = 0; model->mixers[i]; i++) {
+        kind.mixer = model->mixers[i], kind.mlp = model->mlps[i];
+        if (architecture_alike(model, kind.mixer, kind.mlp, i) == 0)
+            add_kind(layers, jobs, count, memo, kind);
+    }
+}
+
+/* The kind of block changes at the first block of the decoder and at the first block with experts. The last kind is
+ * that of further tokens' blocks. */
 static void add_kinds(struct job_layers *layers, const struct job *jobs, int count, struct kernel_memo *memo)
 {
     const struct job *job = &jobs[0];
     const struct architecture *model = job->model;
-    int decoder = model->encoder_layers, experts = model->experts > 0 ? model->dense_layers : 0;
+    int tower = model->vision_layers, decoder = tower + model->encoder_layers;
+    int experts = tower + (model->experts > 0 ? model->dense_layers : 0);
     bool mixes = model->window > 0 && model->window < job->sequence && model->window_every > 0;
     int every = model->experts_every > 1 ? model->experts_every : 0;
-    int starts[] = {0, decoder < experts ? decoder : experts, decoder < experts ? experts : decoder,
+    int starts[] = {tower, decoder < experts ? decoder : experts, decoder < experts ? experts : decoder,
                     layers->block_count};
-    for (int i = 0; i < 3; i++) {
-        int last = starts[i + 1] < layers->block_count ? starts[i + 1] : layers->block_count;
-        struct job_kind kind = {.first = starts[i], .last = last, .every = mixes ? model->window_every : 0};
-        if (starts[i] >= experts)
-            kind.experts_every = every;
-        /* the last kind is that of further tokens' blocks */
-        for (int k = 0; k < 4; k++) {
-            kind.has_experts = k >= 2, kind.is_last = k % 2;
-            if ((!kind.has_experts || kind.experts_every > 0) && (!kind.is_last || mixes))
-                add_kind(layers, jobs, count, memo, kind);
-        }
-    }
+    add_periodic(
+        layers, jobs, count, memo,
+        (struct job_kind){.last = tower, .every = model->vision_window ? model->vision_window_every : 0});
+    if (model->mixers)
+        add_patterns(layers, jobs, count, memo);
+    for (int i = 0; i < 3 && !model->mixers; i++)
+        add_periodic(layers, jobs, count, memo,
+                     (struct job_kind){.first = starts[i],
+                                       .last = starts[i + 1] < layers->block_count ? starts[i + 1]
+                                                                                   : layers->block_count,
+                                       .from = tower,
+                                       .every = mixes ? model->window_every : 0,
+                                       .experts_every = starts[i] >= experts ? every : 0});
 }
 
 /* Each block for further tokens is one like the last, with a head of its own that has the main one's matrix. */
@@ -468,7 +500,7 @@ int job_stage_first(const struct job *job, int block_count, int stage)
 
 int job_block_count(const struct job *job)
 {
-    return job->model->layers + job->model->encoder_layers;
+    return job->model->layers + architecture_first_block(job->model);
 }
 
 int job_stage_blocks(const struct job *job, int stage)

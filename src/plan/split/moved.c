@@ -171,7 +171,7 @@ static int price_kinds(struct context_price *prices, const struct job *job)
     struct layer_work work;
     double attention[2] = {0.0, 0.0};
     int count = 0, kept = 0;
-    transformer_block(&work, job->model, job_block_count(job) - 1, &split);
+    transformer_block(&work, job->model, architecture_last(job->model, false), &split);
     for (int i = 0; i < work.count; i++)
         if (work.kernels[i].kind == KERNEL_ATTENTION)
             attention[i >= work.forward_count] +=
@@ -226,7 +226,7 @@ void job_choose_transfers(struct job *job, struct kernel_memo *memo, bool dispat
     if (experts) {
         struct layer_split split = job_split(job);
         struct layer_work work;
-        transformer_block(&work, job->model, job_block_count(job) - 1, &split);
+        transformer_block(&work, job->model, architecture_last(job->model, true), &split);
         choose_dispatcher(job, &work);
     }
     if (context && job->degrees.context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND))

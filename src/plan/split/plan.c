@@ -202,6 +202,10 @@ static uint64_t digest_of(const struct job *job)
         const int64_t which[] = {kind->first,   kind->last,          kind->every,
                                  kind->is_last, kind->experts_every, kind->has_experts};
         digest = plan_digest_integers(digest, which, kind->experts_every > 0 ? 6 : 4);
+        for (int block = kind->first; kind->pattern && block < kind->last; block++) {
+            const int64_t before = job_kind_before(kind, block + 1);
+            digest = plan_digest_integers(digest, &before, 1);
+        }
         digest = digest_of_layer(digest, &kind->layer);
     }
     return digest_of_layer(digest, &layers.head);

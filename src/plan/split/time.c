@@ -246,7 +246,8 @@ static bool is_one_kind(const struct job_layers *layers, int first, int last)
 {
     for (int i = 0; i < layers->kind_count; i++) {
         const struct job_kind *kind = &layers->kinds[i];
-        if (kind->every == 0 && kind->experts_every == 0 && first >= kind->first && last <= kind->last)
+        if (kind->every == 0 && kind->experts_every == 0 && !kind->pattern && first >= kind->first &&
+            last <= kind->last)
             return true;
     }
     return false;
