@@ -13,6 +13,7 @@
 #include "plan/budget.h"
 #include "plan/dapple/dapple.h"
 #include "run/drill/saved.h"
+#include "sim/replay/snapshot.h"
 #include "walk.h"
 
 #include <stddef.h>
@@ -26,6 +27,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool is_within(double value, double min, double max)
 {
     return value >= min && value <= max; /* NaN is not */
+}
+
+/* ---- what ran ---- */
+
+static void read_snapshot(const char *text, size_t length)
+{
+    static const char *const changes[] = {"expandable_segments=1"};
+    struct snapshot snapshot;
+    struct error err = {0};
+    if (!snapshot_parse(&snapshot, "fuzz.json", text, length, changes, 1, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(snapshot.count > 0);
+    for (size_t i = 0; i < snapshot.count; i++) {
+        const struct snapshot_bytes *played = &snapshot.devices[i].played;
+        require(played->start >= 0 && played->end >= 0 && played->most >= played->end);
+        require(played->allocated >= 0 && played->allocated <= played->most);
+    }
+    snapshot_release(&snapshot);
 }
 
 /* ---- what hardware and models are ---- */
@@ -384,9 +405,9 @@ static void read_saved(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,  read_links,     read_architectures, read_calibration, read_dapple,
-        read_products, read_transfers, read_runs,          read_plan,        read_manifest,
-        read_dataset,  read_failures,  read_custom_calls,  read_saved,       read_prices,
+        read_devices,      read_links, read_architectures, read_calibration, read_dapple,  read_products,
+        read_transfers,    read_runs,  read_plan,          read_manifest,    read_dataset, read_failures,
+        read_custom_calls, read_saved, read_prices,        read_snapshot,
     };
     if (size == 0)
         return 0;

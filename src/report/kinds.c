@@ -20,6 +20,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-drills/1", .name = "failure drills", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-drill-checkpoint/1", .name = "checkpoint of a drill", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-replay/1", .name = "replay of a trace", .group = REPORT_PLANS, .write = report_document},
+    {.format = "rehearse-replay-memory/1", .name = "replay of allocations", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-played-schedules/1", .name = "schedules of a plan", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-simulation/1", .name = "simulation", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-schedule-validation/1", .name = "validation of schedules", .group = REPORT_PLANS, .write = report_document},

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "core/stop.h"
 #include "figure/gnuplot.h"
+#include "sim/replay/snapshot.h"
 #include "sim/timeline.h"
 #include "sim/timeline_order.h"
 
@@ -412,7 +413,8 @@ static bool simulate(const struct simulate_options *given, struct error *err)
 {
     struct simulate_numbers numbers;
     if (given->asked.replay != NULL)
-        return check_replay(given, err) && simulate_replay(given, err);
+        return check_replay(given, err) && (snapshot_is(given->asked.replay) ? simulate_snapshot(given, err)
+                                                                             : simulate_replay(given, err));
     if (given->asked.plan || given->asked.from)
         return can_draw(given, err) && simulate_play_plan(given, err);
     if (given->asked.schedule == NULL && !given->asked.compare)

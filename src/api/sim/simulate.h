@@ -127,6 +127,9 @@ bool simulate_play_plan(const struct simulate_options *given, struct error *err)
 /* `rehearse simulate --replay trace.json`. */
 bool simulate_replay(const struct simulate_options *given, struct error *err);
 
+/* The same of a memory snapshot of PyTorch's. */
+bool simulate_snapshot(const struct simulate_options *given, struct error *err);
+
 /* Plays a plan with several schedules, and reports. */
 bool simulate_play_schedules(struct plan *plan, const struct sim_options *options,
                              const struct simulate_options *given, struct error *err);
