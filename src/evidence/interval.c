@@ -8,11 +8,19 @@
 
 struct plan_interval interval_of(const struct estimate *estimate, double seconds)
 {
-    return (struct plan_interval){
-        .low = seconds * estimate->low,
-        .high = seconds * estimate->high,
-        .extrapolates = estimate->extrapolates,
-    };
+    struct plan_interval interval = estimate->shares;
+    interval_scale(&interval, seconds, seconds);
+    return interval;
+}
+
+void interval_scale(struct plan_interval *interval, double low, double high)
+{
+    interval->low *= low;
+    interval->like_low *= low;
+    interval->unlike_low *= low;
+    interval->high *= high;
+    interval->like_high *= high;
+    interval->unlike_high *= high;
 }
 
 bool interval_holds(const struct plan_interval *interval, double seconds)
@@ -24,6 +32,10 @@ const struct field interval_fields[INTERVAL_FIELDS] = {
     FIELD_OUT(struct plan_interval, "low", low, FIELD_DOUBLE),
     FIELD_OUT(struct plan_interval, "high", high, FIELD_DOUBLE),
     FIELD_OUT(struct plan_interval, "extrapolates", extrapolates, FIELD_FLAG),
+    FIELD_OUT(struct plan_interval, "like_low", like_low, FIELD_DOUBLE),
+    FIELD_OUT(struct plan_interval, "like_high", like_high, FIELD_DOUBLE),
+    FIELD_OUT(struct plan_interval, "unlike_low", unlike_low, FIELD_DOUBLE),
+    FIELD_OUT(struct plan_interval, "unlike_high", unlike_high, FIELD_DOUBLE),
 };
 
 #define DIFFERENCES 3 /* of a plan */

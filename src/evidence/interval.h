@@ -10,10 +10,13 @@
 /* Returns the interval of a job whose predicted time is `seconds`. */
 struct plan_interval interval_of(const struct estimate *estimate, double seconds);
 
+/* Multiplies all low and all high ends. */
+void interval_scale(struct plan_interval *interval, double low, double high);
+
 /* Returns whether a measured time lies inside. */
 bool interval_holds(const struct plan_interval *interval, double seconds);
 
-#define INTERVAL_FIELDS 3
+#define INTERVAL_FIELDS 7
 extern const struct field interval_fields[INTERVAL_FIELDS];
 
 /* Sets *nearest to the nearest similar run of an estimate, or to none, with strings in `arena`. */

@@ -5,11 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-const char *const run_part_names[RUN_PARTS + 1] = {"nothing", "job",   "source", "software",
-                                                   "gpu",     "model", NULL};
+const char *const run_part_names[] = {"nothing", "job",   "source", "software", "family",
+                                      "gpu",     "model", "size",   "group",    NULL};
 
 /* Of seconds: digits that a table drops. */
 #define EQUAL 1e-3
+
+/* Sizes of models: six, each four times as large, from 2^29 parameters on. */
+#define SMALL    29.0
+#define PER_SIZE 2.0
+#define SIZES    6
 
 struct residual residual_of(const struct run *run)
 {
@@ -41,6 +46,16 @@ static bool same_model(const struct residual *row, const void *of)
     return fabs(row->likeness.sizes[LIKENESS_PARAMETERS] - size[LIKENESS_PARAMETERS]) < EQUAL;
 }
 
+int judge_size(const struct likeness *likeness)
+{
+    return (int)fmin(fmax(floor((likeness->sizes[LIKENESS_PARAMETERS] - SMALL) / PER_SIZE), 0.0), SIZES - 1);
+}
+
+static bool same_size(const struct residual *row, const void *of)
+{
+    return judge_size(&row->likeness) == judge_size(&((const struct residual *)of)->likeness);
+}
+
 static bool same_run(const struct residual *row, const void *of)
 {
     const struct residual *run = of;
@@ -50,25 +65,36 @@ static bool same_run(const struct residual *row, const void *of)
 }
 
 static residual_filter *const same_part[] = {
-    [PART_ITSELF] = same_run,        [PART_JOB] = residual_same_job,    [PART_SOURCE] = residual_same_source,
-    [PART_SOFTWARE] = same_software, [PART_GPU] = residual_same_device, [PART_MODEL] = same_model,
+    [PART_ITSELF] = same_run,
+    [PART_JOB] = residual_same_job,
+    [PART_SOURCE] = residual_same_source,
+    [PART_SOFTWARE] = same_software,
+    [PART_FAMILY] = residual_same_family,
+    [PART_GPU] = residual_same_device,
+    [PART_MODEL] = same_model,
+    [PART_SIZE] = same_size,
 };
 
-static bool is_published(const struct residual *run)
+static const struct residual *published(const struct residual *run)
 {
     for (int i = 0; i < residuals_known.count; i++)
         if (same_run(&residuals_known.rows[i], run))
-            return true;
-    return false;
+            return &residuals_known.rows[i];
+    return NULL;
 }
 
 struct estimate run_judge(const struct run *run, enum run_part without)
 {
     struct residual row = residual_of(run);
     struct residuals known = residuals_known;
-    if (!is_published(
-            &row)) /* as `plan` and `price` predict its job, who know neither a date nor software by its own name */
+    const struct residual *same = published(&row);
+    if (same) {
+        memcpy(row.likeness.others, same->likeness.others, sizeof row.likeness.others);
+    } else { /* as `plan` and `price` predict its job, who know neither a date nor software by its own name */
         row.likeness = likeness_of(&run->job, &run->predicted);
+        likeness_price_others(&row.likeness, &run->job);
+    }
+    row.likeness.called = run->framework;
     if (!tables_is_known(run->job.calibration, run->job.device))
         known.count = 0;
     return neighbours_estimate(&known, &row.likeness, same_part[without], &row);

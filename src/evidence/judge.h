@@ -11,11 +11,16 @@ enum run_part {
     PART_JOB,    /* the runs of its source, model, device type and number of devices */
     PART_SOURCE, /* the rounds of MLPerf are one source */
     PART_SOFTWARE,
+    PART_FAMILY, /* of software; what the formula learned from them is left out, too */
     PART_GPU,
     PART_MODEL, /* those with as many parameters */
-    RUN_PARTS
+    PART_SIZE,  /* those of about their size (judge_size) */
+    RUN_PARTS   /* each of these in turn */
 };
-extern const char *const run_part_names[RUN_PARTS + 1]; /* "nothing", "job", "source", …, ended by NULL */
+extern const char *const run_part_names[]; /* "nothing", "job", "source", …, "group", ended by NULL */
+
+/* Returns in which of six sizes a model is. */
+int judge_size(const struct likeness *likeness);
 
 /* Returns the residual of a run that was predicted, with the run's strings. `left` is 0. */
 struct residual residual_of(const struct run *run);

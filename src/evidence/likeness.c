@@ -1,16 +1,18 @@
 #include "evidence/likeness.h"
 
+#include "core/statistics.h"
 #include "devices/measured/kernels.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* The differences that make d = 1, and what other kinds add to d. Chosen by leaving out halves, jobs and sources of the
  * published runs (docs/validate.md), and rounded. */
 static const double scales[LIKENESS_SIZES] = {
     [LIKENESS_PARAMETERS] = 6.0, [LIKENESS_TOKENS] = 20.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
-    [LIKENESS_CONTEXT] = 2.5,    [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5,
+    [LIKENESS_CONTEXT] = 2.5,    [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5, [LIKENESS_BLOCK] = 6.0,
 };
 #define YEARS            0.5
 #define OTHER_GENERATION 0.5
@@ -26,6 +28,10 @@ static const double scales[LIKENESS_SIZES] = {
 #define OTHER_MODEL      0.1
 #define SAME_MODEL       20.0 /* models of so many sizes per doubling: equal sizes are one model */
 
+/* Blocks and steps that are longer than this (milliseconds, seconds) hide what the host does. */
+#define LONG_BLOCK 16.0
+#define LONG_STEP  2.0
+
 static int bits_of(enum cost_type type)
 {
     double bytes = cost_type_bytes(type);
@@ -37,6 +43,15 @@ static enum likeness_kind kind_of(const struct architecture *model)
     return model->experts > 0 ? LIKENESS_EXPERTS : model->causal ? LIKENESS_DENSE : LIKENESS_ENCODER;
 }
 
+static double block_of(const struct job *job, const struct job_time *time)
+{
+    double blocks = (double)job_block_count(job) / fmax(job->degrees.pipeline, 1.0);
+    if (time->compute <= 0.0 || blocks <= 0.0)
+        return log2(LONG_BLOCK);
+    double seconds = time->compute / ((double)job_microbatches(job) * blocks);
+    return log2(fmin(fmax(1e3 * seconds, 0.01), LONG_BLOCK));
+}
+
 struct likeness likeness_of(const struct job *job, const struct job_time *time)
 {
     return (struct likeness){
@@ -46,6 +61,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .framework = "",
         .bits = bits_of(cost_device_type(job->device, job->type)),
         .frozen = job_is_frozen(job),
+        .packed = job->document > 0,
         .recompute = job->recompute,
         .sharding = job->sharding,
         .recipe = (enum number_recipe)job->technique.recipe,
@@ -53,6 +69,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .sheet = device_is_sheet(job->device),
         .devices = job->devices,
         .active = log2(fmax(architecture_active_parameters(job->model), 1.0)),
+        .step = log2(time->seconds > 0.0 ? fmin(time->seconds, LONG_STEP) : LONG_STEP),
         .sizes =
             {
                 [LIKENESS_PARAMETERS] = log2(fmax(architecture_parameters(job->model), 1.0)),
@@ -62,6 +79,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
                 [LIKENESS_CONTEXT] = log2(fmax(job->degrees.context, 1.0)),
                 [LIKENESS_EXPERT] = log2(fmax(job->degrees.expert, 1.0)),
                 [LIKENESS_BUBBLE] = time->seconds > 0.0 ? time->bubble / time->seconds : 0.0,
+                [LIKENESS_BLOCK] = block_of(job, time),
             },
     };
 }
@@ -71,8 +89,7 @@ static bool same(const char *a, const char *b)
     return a == b || strcmp(a, b) == 0;
 }
 
-/* "megatron-core-2024" and "megatron-2021" are of the family "megatron". */
-static bool same_family(const char *a, const char *b)
+bool likeness_same_family(const char *a, const char *b)
 {
     size_t length = strcspn(a, "-");
     return length == strcspn(b, "-") && strncmp(a, b, length) == 0;
@@ -95,7 +112,7 @@ static double distance_of_software(const struct likeness *a, const struct likene
 {
     double sum = 0.0;
     if (!same(a->software, b->software))
-        sum += OTHER_SOFTWARE + (same_family(a->software, b->software) ? 0.0 : OTHER_FAMILY);
+        sum += OTHER_SOFTWARE + (likeness_same_family(a->software, b->software) ? 0.0 : OTHER_FAMILY);
     if (!likeness_same_framework(a->framework, b->framework))
         sum += (*a->framework ? OTHER_FRAMEWORK / 2.0 : 0.0) + (*b->framework ? OTHER_FRAMEWORK / 2.0 : 0.0);
     return sum + fabs(a->released - b->released) / YEARS;
@@ -121,7 +138,7 @@ double likeness_distance(const struct likeness *a, const struct likeness *b, dou
     return sum + distance_of_software(a, b);
 }
 
-/* ---- similar jobs ---- */
+/* ---- what a prediction rests on ---- */
 
 /* Of log2 of a size: what a table rounds away. Models of one size within that are one model. */
 #define EQUAL 0.005
@@ -136,6 +153,83 @@ static double gap_of_devices(const struct likeness *run, const struct likeness *
 {
     return job->devices > 0 && run->devices > 0 ? fabs(log2((double)run->devices / job->devices)) : 0.0;
 }
+
+void likeness_price_others(struct likeness *likeness, const struct job *job)
+{
+    double own = job_time(job).seconds;
+    for (int i = 0; i < LIKENESS_OTHERS && software_mixture[i]; i++) {
+        struct job other = *job;
+        other.software = software_find(software_mixture[i]);
+        double seconds = job_time(&other).seconds;
+        likeness->others[i] = own > 0.0 && seconds > 0.0 ? log(seconds / own) : 0.0;
+    }
+}
+
+/* The spread of a job that was not priced, the median of the published runs; and the least: the formula itself is no better. */
+#define USUAL_SPREAD 0.4
+#define LEAST_SPREAD 0.1
+
+struct likeness_spread likeness_spread(const struct likeness *likeness, bool forget)
+{
+    double times[LIKENESS_OTHERS + 1] = {0.0};
+    int count = forget ? 0 : 1; /* its own is the first */
+    bool priced = false;
+    for (int i = 0; i < LIKENESS_OTHERS && software_mixture[i]; i++) {
+        priced |= likeness->others[i] != 0.0;
+        if (!forget || !likeness_same_family(software_mixture[i], likeness->software))
+            times[count++] = likeness->others[i];
+    }
+    if (!priced)
+        return (struct likeness_spread){0.0, USUAL_SPREAD};
+    sort_doubles(times, count);
+    return (struct likeness_spread){quantile_of(times, count, 0.5),
+                                    hypot(times[count - 1] - times[0], LEAST_SPREAD)};
+}
+
+/* What lets a known run support less: by how much of it e^-1 is left. */
+#define WITHOUT_FAMILY     2.0
+#define WITHOUT_SOFTWARE   0.15 /* of any family */
+#define WITHOUT_GENERATION 0.7
+#define WITHOUT_DEVICE     0.05 /* of any generation */
+#define WITHOUT_TRAINING   0.5
+#define WITHOUT_DOCUMENTS  0.5
+#define WITHOUT_KIND       0.5
+#define WITHOUT_WIDTH      0.1
+#define PER_DOUBLING       0.05 /* of the parameters, */
+#define PER_DEVICES        0.03 /* the devices, */
+#define PER_BLOCK          0.5  /* the milliseconds of a block, */
+#define PER_STEP           0.3  /* and the seconds of a step */
+#define PER_YEAR           0.1
+
+double likeness_support(const struct likeness *run, const struct likeness *job)
+{
+    double sum = 0.0;
+    if (!same(run->software, job->software))
+        sum += WITHOUT_SOFTWARE + (likeness_same_family(run->software, job->software) ? 0.0 : WITHOUT_FAMILY);
+    if (!same(run->device, job->device))
+        sum += WITHOUT_DEVICE + (same(run->generation, job->generation) ? 0.0 : WITHOUT_GENERATION);
+    sum += run->frozen != job->frozen ? WITHOUT_TRAINING : 0.0;
+    sum += run->packed != job->packed ? WITHOUT_DOCUMENTS : 0.0;
+    sum += run->kind != job->kind ? WITHOUT_KIND : 0.0;
+    sum += run->bits != job->bits ? WITHOUT_WIDTH : 0.0;
+    sum += PER_DOUBLING * gap(run, job, LIKENESS_PARAMETERS) + PER_DEVICES * gap_of_devices(run, job);
+    sum += PER_BLOCK * gap(run, job, LIKENESS_BLOCK) + PER_STEP * fabs(run->step - job->step);
+    return sum + PER_YEAR * fabs(run->released - job->released);
+}
+
+bool likeness_says_software(const struct likeness *run, const struct likeness *job)
+{
+    size_t length = 0;
+    const char *word = job->called ? job->called : "";
+    while (isalpha((unsigned char)word[length]))
+        length++;
+    for (const char *at = run->framework; length > 0 && *at; at++)
+        if (strncasecmp(at, word, length) == 0)
+            return true;
+    return length == 0 || strncasecmp(run->software, word, length) == 0;
+}
+
+/* ---- similar jobs ---- */
 
 bool likeness_is_similar(const struct likeness *run, const struct likeness *job)
 {

@@ -18,8 +18,11 @@ enum likeness_size {
     LIKENESS_CONTEXT,
     LIKENESS_EXPERT,
     LIKENESS_BUBBLE, /* share of the predicted time */
+    LIKENESS_BLOCK, /* log2 of the milliseconds that a block computes per micro-batch: short ones wait for the host */
     LIKENESS_SIZES
 };
+
+#define LIKENESS_OTHERS 5
 
 /* Kinds of models, whose training differs in more than size. */
 enum likeness_kind { LIKENESS_DENSE, LIKENESS_EXPERTS, LIKENESS_ENCODER, LIKENESS_KINDS };
@@ -32,6 +35,7 @@ struct likeness {
     double released; /* date of the software, in years; 0: not known */
     int bits;        /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
     bool frozen;     /* LoRA */
+    bool packed;     /* sequences of documents */
     enum recompute recompute;
     int sharding;              /* ZeRO stage */
     enum number_recipe recipe; /* of products in 8 and 4 bits */
@@ -41,10 +45,35 @@ struct likeness {
     bool sheet;    /* the device's times rest on its data sheet alone (device_basis) */
     int devices;   /* 0: not known yet */
     double active; /* log2 of the parameters that a token uses */
+    double
+        step; /* log2 of the predicted seconds, at most of two: what a step costs once shows in short ones */
+    /* ln of the time by each software of software_mixture over that by the job's own; all 0: not priced */
+    double others[LIKENESS_OTHERS];
+    const char *called; /* the software as the user names it, for likeness_says_software; NULL: not said */
 };
 
-/* Returns the features of a job and its predicted time. `framework` and `released` are left open. */
+/* Returns the features of a job and its predicted time. `framework`, `released`, `others` and `called` are left open. */
 struct likeness likeness_of(const struct job *job, const struct job_time *time);
+
+/* Prices the job as software of other families would run it. */
+void likeness_price_others(struct likeness *likeness, const struct job *job);
+
+/* The times by the other families: what would be said of the job if nothing was known of its software. */
+struct likeness_spread {
+    double center; /* median, as ln of the share of the job's own time */
+    double width;  /* of the largest over the smallest, as ln */
+};
+
+/* `forget`: without the software of the job's own family. */
+struct likeness_spread likeness_spread(const struct likeness *likeness, bool forget);
+
+/* Returns how far a known run is from supporting a prediction, in other units than those of likeness_distance: what
+ * the formula's own numbers rest on (family of software, generation, kind of job, how short blocks and steps are) counts, and
+ * splits, which are physics, do not. 0: as the run. */
+double likeness_support(const struct likeness *run, const struct likeness *job);
+
+/* Returns whether a known run is of software that is called like the job's, by its first word. */
+bool likeness_says_software(const struct likeness *run, const struct likeness *job);
 
 /* Returns d; 0 for equal features. Not more than about `enough` is added up. */
 double likeness_distance(const struct likeness *a, const struct likeness *b, double enough);
@@ -66,6 +95,9 @@ bool likeness_is_nearer(const struct likeness *run, const struct likeness *than,
 /* Appends the settings of a run that differ from the job's, "fp8 instead of bf16, pipeline 8 instead of 4", at most
  * `most` of them and how many more there are; nothing if none differs. */
 void likeness_differences(const struct likeness *run, const struct likeness *job, int most, struct text *out);
+
+/* Returns whether two kinds of software are of one family: "megatron-core-2024" and "megatron-2021" are. */
+bool likeness_same_family(const char *a, const char *b);
 
 /* Returns whether two names are one but for their versions, which are dates: "NeMo 24.07" and "NeMo" are. */
 bool likeness_same_framework(const char *a, const char *b);

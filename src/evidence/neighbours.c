@@ -16,6 +16,9 @@
 /* An error larger than this is not believed further. */
 #define ODD 0.8
 
+/* The share of the variance that runs must explain for their errors to count in full. */
+#define ENOUGH 0.8
+
 /* Runs further away say nothing. */
 #define FAR 5.0
 
@@ -23,6 +26,19 @@
  * narrower than that of all. */
 #define UNSEEN_WEIGHT 1.0
 #define SHARE         0.77
+
+/* Quantiles of the few families lie so much further apart than those of all: 1 + 1 / count and a bit, as families left out
+ * in turn ask for. */
+#define STRETCH 1.18
+
+/* Runs that support a job, and what is missing to their number counts as so far. */
+#define SUPPORTERS 3
+#define NO_SUPPORT 5.0
+#define OTHER_NAME 1.0 /* of software that is called like none of the runs' */
+
+/* Where fewer runs are left out, the errors of all known ones are taken, of which these are a hundredth. */
+#define FEW           8
+#define RESIDUALS_MAX 2048
 
 /* ---- the nearest ---- */
 
@@ -66,10 +82,23 @@ static void insert(struct estimate *estimate, const struct residual *row, double
     estimate->neighbours[at] = (struct neighbour){.row = row, .correlation = correlation};
 }
 
+/* Keeps the smallest distances in order. */
+static void keep_least(double least[SUPPORTERS], double distance)
+{
+    for (int i = 0; i < SUPPORTERS; i++)
+        if (distance < least[i]) {
+            double kept = least[i];
+            least[i] = distance;
+            distance = kept;
+        }
+}
+
 static void find_nearest(struct estimate *estimate, const struct residuals *known,
                          const struct likeness *likeness, residual_filter *left_out, const void *context)
 {
     struct likeness dated = *likeness;
+    double least[SUPPORTERS] = {NO_SUPPORT, NO_SUPPORT, NO_SUPPORT};
+    bool named = !likeness->called || known->count == 0;
     estimate->sheet = dated.sheet;
     if (dated.released == 0.0)
         set_newest(known, &dated);
@@ -77,6 +106,8 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
         const struct residual *row = &known->rows[i];
         if (left_out && left_out(row, context))
             continue;
+        named = named || likeness_says_software(&row->likeness, likeness);
+        keep_least(least, likeness_support(&row->likeness, &dated));
         estimate->sheet = estimate->sheet && strcmp(row->likeness.device, dated.device) != 0;
         double distance = likeness_distance(&dated, &row->likeness, FAR);
         if (distance < FAR)
@@ -85,6 +116,8 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
             (!estimate->nearest || likeness_is_nearer(&row->likeness, &estimate->nearest->likeness, &dated)))
             estimate->nearest = row;
     }
+    for (int i = 0; i < SUPPORTERS; i++)
+        estimate->distance += (least[i] + (named ? 0.0 : OTHER_NAME)) / SUPPORTERS;
 }
 
 /* ---- the expected error ---- */
@@ -146,11 +179,13 @@ static double expect(struct estimate *estimate)
     }
     solve(matrix, weights, estimate->count, noise);
     estimate->unexplained = 1.0;
+    for (int i = 0; i < estimate->count; i++)
+        estimate->unexplained -= weights[i] * estimate->neighbours[i].correlation;
+    double believable = fmin(fmax(1.0 - estimate->unexplained, 0.0) / ENOUGH, 1.0);
     for (int i = 0; i < estimate->count; i++) {
         struct neighbour *neighbour = &estimate->neighbours[i];
-        neighbour->moved = weights[i] * believed(neighbour->row->log_ratio);
+        neighbour->moved = believable * weights[i] * believed(neighbour->row->log_ratio);
         error += neighbour->moved;
-        estimate->unexplained -= weights[i] * neighbour->correlation;
     }
     return error;
 }
@@ -188,30 +223,100 @@ static double quantile(struct weighted *errors, int count, double share)
     return errors[count - 1].error;
 }
 
-static double half_width(const struct estimate *estimate, const struct residuals *known)
+/* Adds an error to both sides: known runs are too few to tell the sides apart. */
+static int add_both(struct weighted *errors, int count, double center, double error, double weight)
 {
-    struct weighted errors[NEIGHBOURS_MAX + UNSEEN_COUNT];
+    errors[count++] = (struct weighted){center - error, weight / 2.0};
+    errors[count++] = (struct weighted){center + error, weight / 2.0};
+    return count;
+}
+
+static double weigh(struct weighted *errors, int count, double whole)
+{
+    double sum = 0.0;
+    for (int i = 0; i < count; i++)
+        sum += errors[i].weight;
+    for (int i = 0; i < count && sum > 0.0; i++)
+        errors[i].weight *= whole / sum;
+    return sum;
+}
+
+static void set_ends(struct weighted *errors, int count, double *low, double *high)
+{
+    *low = exp(quantile(errors, count, (1.0 - SHARE) / 2.0));
+    *high = exp(quantile(errors, count, (1.0 + SHARE) / 2.0));
+}
+
+static void set_interval(struct estimate *estimate, const struct residuals *known, double error)
+{
+    struct weighted errors[2 * (NEIGHBOURS_MAX + UNSEEN_COUNT) + UNLIKE_COUNT], *others;
+    struct likeness_spread spread = likeness_spread(&estimate->job, estimate->forgotten);
+    struct plan_interval *shares = &estimate->shares;
+    double unlike = 1.0 - exp(-estimate->distance);
     int count = 0;
-    for (int i = 0; i < estimate->count && !estimate->sheet; i++)
-        errors[count++] =
-            (struct weighted){fabs(estimate->neighbours[i].row->left), estimate->neighbours[i].correlation};
+    for (int i = 0; i < estimate->count && !estimate->sheet && !estimate->forgotten; i++)
+        count = add_both(errors, count, error, fabs(estimate->neighbours[i].row->left),
+                         estimate->neighbours[i].correlation);
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        errors[count++] = (struct weighted){estimate->sheet ? known->sheets[i] : known->unseen[i],
-                                            UNSEEN_WEIGHT / UNSEEN_COUNT};
-    return quantile(errors, count, SHARE);
+        count = add_both(errors, count, error, estimate->sheet ? known->sheets[i] : known->unseen[i],
+                         UNSEEN_WEIGHT / UNSEEN_COUNT);
+    others = errors + count;
+    for (int i = 0; i < UNLIKE_COUNT; i++)
+        others[i] = (struct weighted){spread.center + known->unlike[i] * spread.width, 1.0};
+    set_ends(others, UNLIKE_COUNT, &shares->unlike_low, &shares->unlike_high);
+    set_ends(errors, count, &shares->like_low, &shares->like_high);
+    weigh(errors, count, 1.0 - unlike);
+    weigh(others, UNLIKE_COUNT, unlike);
+    set_ends(errors, count + UNLIKE_COUNT, &shares->low, &shares->high);
+}
+
+/* ---- errors of groups that were left out ---- */
+
+/* Sets quantiles of the errors of sources, and of families, that were left out: of those that are not left out now. */
+static void set_unseen(struct residuals *known, residual_filter *left_out, const void *context)
+{
+    struct weighted sources[RESIDUALS_MAX], families[RESIDUALS_MAX];
+    int count = 0, all = known->count < RESIDUALS_MAX ? known->count : RESIDUALS_MAX;
+    for (int i = 0; i < all; i++) {
+        const struct residual *row = &known->rows[i];
+        if (left_out && left_out(row, context))
+            continue;
+        sources[count] = (struct weighted){fabs(row->apart), row->of_source};
+        families[count++] = (struct weighted){row->unlike, row->of_family};
+    }
+    for (int i = 0; i < UNSEEN_COUNT; i++)
+        known->unseen[i] = count > 0 ? quantile(sources, count, (i + 0.5) / UNSEEN_COUNT) : ODD;
+    for (int i = 0; i < UNLIKE_COUNT; i++) {
+        double share = 0.5 + ((i + 0.5) / UNLIKE_COUNT - 0.5) * STRETCH;
+        known->unlike[i] =
+            count > 0 ? quantile(families, count, fmin(fmax(share, 0.005), 0.995)) : 2.0 * share - 1.0;
+    }
+}
+
+static int count_left_out(const struct residuals *known, residual_filter *left_out, const void *context)
+{
+    int count = 0;
+    for (int i = 0; i < known->count && left_out; i++)
+        count += left_out(&known->rows[i], context);
+    return count;
 }
 
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context)
 {
-    struct estimate estimate = {.job = *likeness};
+    struct estimate estimate = {
+        .job = *likeness, .own = 1.0, .forgotten = left_out == residual_same_family && known->count > 0};
+    struct residuals others = *known;
+    if (count_left_out(known, left_out, context) > FEW)
+        set_unseen(&others, left_out, context);
     find_nearest(&estimate, known, likeness, left_out, context);
-    double error = expect(&estimate), half = half_width(&estimate, known);
+    double error = expect(&estimate);
+    if (estimate.forgotten)
+        error = likeness_spread(likeness, true).center;
+    set_interval(&estimate, &others, error);
     estimate.factor = exp(error);
-    estimate.own = 1.0;
-    estimate.low = exp(error - half);
-    estimate.high = exp(error + half);
     estimate.extrapolates = !estimate.nearest || estimate.sheet;
+    estimate.shares.extrapolates = estimate.extrapolates;
     return estimate;
 }
 
@@ -239,12 +344,23 @@ bool residual_same_job(const struct residual *row, const void *of)
            residual_same_source(row, other) && residual_same_device(row, other);
 }
 
+bool residual_same_family(const struct residual *row, const void *of)
+{
+    return likeness_same_family(row->likeness.software, ((const struct residual *)of)->likeness.software);
+}
+
 static double left_without(const struct residuals *residuals, const struct residual *row,
                            residual_filter *left_out)
 {
     struct estimate estimate = {.count = 0};
     find_nearest(&estimate, residuals, &row->likeness, left_out, row);
     return row->log_ratio - expect(&estimate);
+}
+
+static double share_of(const struct residuals *residuals, const struct residual *row,
+                       residual_filter *of_part)
+{
+    return 1.0 / fmax(count_left_out(residuals, of_part, row), 1.0);
 }
 
 int residuals_on(const struct cost_device *device)
@@ -255,25 +371,21 @@ int residuals_on(const struct cost_device *device)
     return count;
 }
 
-/* Finds the quantiles of the errors where the runs of a part are left out. Each part counts once, however many runs it
- * has. */
-static bool find_unseen(const struct residuals *residuals, residual_filter *of_part, bool sheets,
-                        double unseen[UNSEEN_COUNT])
+/* Devices that are known from their data sheets alone: each counts once, however many runs it has. */
+static bool find_sheets(struct residuals *residuals, struct error *err)
 {
     struct weighted *errors = calloc((size_t)residuals->count + 1, sizeof *errors);
-    if (!errors)
-        return false;
     int count = 0;
+    if (!errors)
+        return error_memory(err);
     for (int i = 0; i < residuals->count && !stop_wanted(); i++) {
         const struct residual *row = &residuals->rows[i];
-        int runs = 0;
-        for (int j = 0; j < residuals->count; j++)
-            runs += of_part(&residuals->rows[j], row);
-        if (row->likeness.sheet || !sheets)
-            errors[count++] = (struct weighted){fabs(left_without(residuals, row, of_part)), 1.0 / runs};
+        if (row->likeness.sheet)
+            errors[count++] = (struct weighted){fabs(left_without(residuals, row, residual_same_device)),
+                                                share_of(residuals, row, residual_same_device)};
     }
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        unseen[i] = count > 0 ? quantile(errors, count, (i + 0.5) / UNSEEN_COUNT) : ODD;
+        residuals->sheets[i] = count > 0 ? quantile(errors, count, (i + 0.5) / UNSEEN_COUNT) : ODD;
     free(errors);
     return true;
 }
@@ -281,9 +393,15 @@ static bool find_unseen(const struct residuals *residuals, residual_filter *of_p
 bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err)
 {
     residuals->rows = rows;
-    for (int i = 0; i < residuals->count && !stop_wanted(); i++)
-        rows[i].left = left_without(residuals, &rows[i], residual_same_job);
-    return (find_unseen(residuals, residual_same_source, false, residuals->unseen) &&
-            find_unseen(residuals, residual_same_device, true, residuals->sheets)) ||
-           error_memory(err);
+    for (int i = 0; i < residuals->count && !stop_wanted(); i++) {
+        struct residual *row = &rows[i];
+        struct likeness_spread spread = likeness_spread(&row->likeness, true);
+        row->left = left_without(residuals, row, residual_same_job);
+        row->apart = left_without(residuals, row, residual_same_source);
+        row->unlike = (row->log_ratio - spread.center) / spread.width;
+        row->of_source = share_of(residuals, row, residual_same_source);
+        row->of_family = share_of(residuals, row, residual_same_family);
+    }
+    set_unseen(residuals, NULL, NULL);
+    return find_sheets(residuals, err);
 }

@@ -1,6 +1,7 @@
 #include "evidence/own_run.h"
 #include "core/random.h"
 #include "devices/tables.h"
+#include "evidence/interval.h"
 #include "evidence/judge.h"
 #include "evidence/own_run_score.h"
 
@@ -53,6 +54,7 @@ static struct likeness likeness_of_run(const struct own_run *run, const struct l
                 [LIKENESS_CONTEXT] = log2(run->context),
                 [LIKENESS_EXPERT] = log2(run->expert),
                 [LIKENESS_BUBBLE] = run->bubble,
+                [LIKENESS_BLOCK] = job->sizes[LIKENESS_BLOCK], /* the file does not say it */
             },
     };
 }
@@ -77,8 +79,7 @@ void own_run_apply(struct estimate *estimate, const struct own_run *run, const s
     double own = pow(run->ratio, is_same ? 1.0 : own_run_share(distance, OWN_SHARE, OWN_REACH));
     estimate->own *= own;
     estimate->factor *= own;
-    estimate->low *= own;
-    estimate->high *= own;
+    interval_scale(&estimate->shares, own, own);
     estimate->extrapolates = estimate->extrapolates && distance > OWN_NEAR;
 }
 
@@ -86,6 +87,8 @@ struct estimate own_run_estimate(const struct job *job, const struct job_time *t
 {
     struct residuals known = residuals_known;
     struct likeness likeness = likeness_of(job, time);
+    if (time->seconds > 0.0)
+        likeness_price_others(&likeness, job);
     if (!tables_is_known(job->calibration, job->device))
         known.count = 0;
     struct estimate estimate = neighbours_estimate(&known, &likeness, NULL, NULL);
@@ -127,8 +130,8 @@ static int judge(const struct validation *validation, struct judged *judged, enu
         double factor = log(estimate.factor);
         judged[count++] = (struct judged){.residual = residual,
                                           .error = residual.log_ratio - factor,
-                                          .low = log(estimate.low) - factor,
-                                          .high = log(estimate.high) - factor};
+                                          .low = log(estimate.shares.low) - factor,
+                                          .high = log(estimate.shares.high) - factor};
     }
     return count;
 }

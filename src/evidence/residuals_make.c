@@ -14,8 +14,10 @@ static int take(const struct validation *validation, struct residual *rows)
 {
     int count = 0;
     for (int i = 0; i < validation->count; i++)
-        if (!validation->runs[i].reason && validation->runs[i].scored)
-            rows[count++] = residual_of(&validation->runs[i]);
+        if (!validation->runs[i].reason && validation->runs[i].scored) {
+            rows[count] = residual_of(&validation->runs[i]);
+            likeness_price_others(&rows[count++].likeness, &validation->runs[i].job);
+        }
     return count;
 }
 
@@ -35,15 +37,25 @@ static void add_row(struct text *out, const struct residual *row)
     text_add(out, "    {{");
     for (int i = 0; i < 4; i++)
         add_string(out, strings[i]);
-    text_format(out, "%.4f, %d, %d, %d, %d, %d, {", likeness->released, likeness->bits, likeness->frozen,
-                (int)likeness->recompute, likeness->sharding, (int)likeness->recipe);
+    text_format(out, "%.4f, %d, %d, %d, %d, %d, %d, {", likeness->released, likeness->bits, likeness->frozen,
+                likeness->packed, (int)likeness->recompute, likeness->sharding, (int)likeness->recipe);
     for (int i = 0; i < LIKENESS_SIZES; i++)
         text_format(out, "%.4f, ", likeness->sizes[i]);
-    text_format(out, "}, %d, %d, %d, %.4f}, ", (int)likeness->kind, likeness->sheet, likeness->devices,
-                likeness->active);
+    text_format(out, "}, %d, %d, %d, %.4f, %.4f, {", (int)likeness->kind, likeness->sheet, likeness->devices,
+                likeness->active, likeness->step);
+    for (int i = 0; i < LIKENESS_OTHERS; i++)
+        text_format(out, "%.4f, ", likeness->others[i]);
+    text_add(out, "}, 0}, ");
     for (int i = 0; i < 3; i++)
         add_string(out, names[i]);
-    text_format(out, "%.9g, %.6g, %.5f, %.5f},\n", row->seconds, row->rate, row->log_ratio, row->left);
+    text_format(out, "%.9g, %.6g, %.5f, %.5f, %.5f, %.5f, %.6f, %.6f},\n", row->seconds, row->rate,
+                row->log_ratio, row->left, row->apart, row->unlike, row->of_source, row->of_family);
+}
+
+static void add_numbers(struct text *out, const double *numbers, int count)
+{
+    for (int i = 0; i < count; i++)
+        text_format(out, "%.4f, ", numbers[i]);
 }
 
 static void add_table(struct text *out, const struct residuals *residuals)
@@ -54,9 +66,11 @@ static void add_table(struct text *out, const struct residuals *residuals)
         add_row(out, &residuals->rows[i]);
     text_format(out, "};\n\nconst struct residuals residuals_known = {\n    %d,\n    rows,\n    {",
                 residuals->count);
-    for (int i = 0; i < 2 * UNSEEN_COUNT; i++)
-        text_format(out, "%s%.4f, ", i == UNSEEN_COUNT ? "},\n    {" : "",
-                    i < UNSEEN_COUNT ? residuals->unseen[i] : residuals->sheets[i - UNSEEN_COUNT]);
+    add_numbers(out, residuals->unseen, UNSEEN_COUNT);
+    text_add(out, "},\n    {");
+    add_numbers(out, residuals->sheets, UNSEEN_COUNT);
+    text_add(out, "},\n    {");
+    add_numbers(out, residuals->unlike, UNLIKE_COUNT);
     text_add(out, "},\n};\n");
 }
 

@@ -59,9 +59,9 @@ static void print_head(const struct job_search_report *report, struct text *out)
     text_format(out, "iteration %s %s", unit_text(&texts, seconds, UNIT_TIME),
                 factor == 1.0 ? "by formula" : "expected");
     estimate_print_factors(&report->estimate, plan->time.seconds, factor, out);
-    text_format(out, "\n80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
-                unit_text(&texts, interval.high, UNIT_TIME),
-                plan_extrapolation(interval.extrapolates, report->nearest));
+    text_add(out, "\n");
+    plan_print_interval(&interval, out);
+    text_add(out, "\n");
     plan_print_nearest(report->nearest, out);
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n", tokens / seconds,
                 tokens / seconds / job->devices, 100.0 * job_utilisation(job, &plan->time) / factor);

@@ -26,10 +26,6 @@ static void predict_mixture(struct run *run, const struct calibration *calibrati
             below += seconds[j] < seconds[i] || (seconds[j] == seconds[i] && j < i);
         if (below == count / 2)
             run->job.software = software_find(software_mixture[i]);
-        if (below == 0)
-            run->least = seconds[i];
-        if (below == count - 1)
-            run->most = seconds[i];
     }
 }
 

@@ -27,8 +27,7 @@ struct run {
     const char *reason; /* why it is not modelled; NULL: it is modelled */
     bool mixed;         /* its software is unknown: one of software_mixture, whichever is in the middle */
     bool undated; /* its software has several generations, and the run neither version nor date: the newest */
-    double least, most; /* seconds by all of the mixture; 0: not mixed */
-    bool scored;        /* its time was measured: printed, or derived from printed tokens per second */
+    bool scored;  /* its time was measured: printed, or derived from printed tokens per second */
     struct job job;
     struct architecture model;
     double seconds; /* measured, per iteration; 0: not given */

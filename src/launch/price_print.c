@@ -175,13 +175,11 @@ static void print_fit(const struct launch_price *price, struct text *out)
     text_add(out, price->factor != 1.0 ? ")\n" : "");
     int kinds;
     launch_price_wider(price->options, &kinds);
-    text_format(out, "80 %% interval %s to %s", unit_text(&texts, price->interval.low, UNIT_TIME),
-                unit_text(&texts, price->interval.high, UNIT_TIME));
+    plan_print_interval(&price->interval, out);
     if (kinds > 0)
         text_format(out, " (wider by %.0f %% for %d kind%s of settings that %s not modelled)",
                     100 * (price->wider - 1), kinds, kinds > 1 ? "s" : "", kinds > 1 ? "are" : "is");
-    text_format(out, "%s; %.1f %% of the devices' peak\n",
-                plan_extrapolation(price->interval.extrapolates, &price->nearest),
+    text_format(out, "\n%.1f %% of the devices' peak\n",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);
     if (fits(price)) {
@@ -323,7 +321,8 @@ static void write_job(const char *key, const struct job *job, const struct job_t
     X(of, INT, devices_per_node) X(of, INT64, global_batch) X(of, INT64, sequence) \
     X(of, TEXT, precision) X(of, FLAG, frozen)
 #define INTERVAL_FIELDS(X, of) \
-    X(of, DOUBLE, expected) X(of, DOUBLE, low) X(of, DOUBLE, high) X(of, FLAG, extrapolates)
+    X(of, DOUBLE, expected) X(of, DOUBLE, low) X(of, DOUBLE, high) X(of, DOUBLE, like_low) X(of, DOUBLE, like_high) \
+    X(of, DOUBLE, unlike_low) X(of, DOUBLE, unlike_high) X(of, FLAG, extrapolates)
 #define FIT_FIELDS(X, of) X(of, DOUBLE, device_memory_bytes) X(of, FLAG, fits) X(of, TEXT, largest_part)
 /* clang-format on */
 FIELDS_RECORD(head, HEAD_FIELDS);
@@ -346,8 +345,15 @@ void launch_price_write(const struct launch_price *price, struct json *json)
                               job->sequence,
                               cost_type_name(job->type),
                               job_is_frozen(job)};
-    const struct interval interval = {price->factor * price->time.seconds, price->interval.low,
-                                      price->interval.high, price->interval.extrapolates};
+    const struct plan_interval *ends = &price->interval;
+    const struct interval interval = {price->factor * price->time.seconds,
+                                      ends->low,
+                                      ends->high,
+                                      ends->like_low,
+                                      ends->like_high,
+                                      ends->unlike_low,
+                                      ends->unlike_high,
+                                      ends->extrapolates};
     const struct fit fit = {(double)job->device->memory, fits(price),
                             bytes[largest_part(&price->memory)].key};
     json_open_document(json, "rehearse-price/1");

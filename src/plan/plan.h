@@ -193,6 +193,8 @@ struct plan_budget {
 struct plan_interval {
     double low, high;  /* seconds, of 80 %; NAN: unknown */
     bool extrapolates; /* there is no similar measured run */
+    /* the same if it were like measured runs, and if nothing were known of its kind; not of a plan's file */
+    double like_low, like_high, unlike_low, unlike_high;
 };
 
 /* A published run that is similar to a plan. */
@@ -292,8 +294,8 @@ void plan_add_nearest(const struct plan_nearest *nearest, struct text *out);
 /* The same as lines of at most 80 columns. */
 void plan_print_nearest(const struct plan_nearest *nearest, struct text *out);
 
-/* Returns why an interval is extrapolated, in brackets to be appended; "" if it is not. */
-const char *plan_extrapolation(bool extrapolates, const struct plan_nearest *nearest);
+/* Appends "80 % interval 9.79 s to 11.8 s (as like known runs …, as unlike them …)". */
+void plan_print_interval(const struct plan_interval *interval, struct text *out);
 
 /* Makes *plan empty; the caller releases it with plan_release. */
 void plan_init(struct plan *plan);

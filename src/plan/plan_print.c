@@ -320,11 +320,15 @@ void plan_add_nearest(const struct plan_nearest *nearest, struct text *out)
 
 #define COLUMNS 80
 
-const char *plan_extrapolation(bool extrapolates, const struct plan_nearest *nearest)
+void plan_print_interval(const struct plan_interval *interval, struct text *out)
 {
-    return !extrapolates ? ""
-           : nearest->id ? " (extrapolated: the device is known from its data sheet alone)"
-                         : " (extrapolated: no similar published run)";
+    struct unit_texts texts = {0};
+    text_format(out, "80 %% interval %s to %s", unit_text(&texts, interval->low, UNIT_TIME),
+                unit_text(&texts, interval->high, UNIT_TIME));
+    text_format(out, " (as like known runs %s to %s", unit_text(&texts, interval->like_low, UNIT_TIME),
+                unit_text(&texts, interval->like_high, UNIT_TIME));
+    text_format(out, ", as unlike them %s to %s)", unit_text(&texts, interval->unlike_low, UNIT_TIME),
+                unit_text(&texts, interval->unlike_high, UNIT_TIME));
 }
 
 void plan_print_nearest(const struct plan_nearest *nearest, struct text *out)

@@ -203,8 +203,9 @@ static void print_times(const struct calibrate_run *run, struct text *out)
                 unit_text(&texts, run->pace.high, UNIT_TIME));
     text_format(out, "expected   %s", unit_text(&texts, run->estimate.factor * formula, UNIT_TIME));
     estimate_print_factors(&run->estimate, formula, run->estimate.factor, out);
-    text_format(out, "; 80 %% interval %s to %s\n", unit_text(&texts, run->interval.low, UNIT_TIME),
-                unit_text(&texts, run->interval.high, UNIT_TIME));
+    text_add(out, "\n           ");
+    plan_print_interval(&run->interval, out);
+    text_add(out, "\n");
     if (run->silicon != 1.0)
         text_format(
             out,
@@ -222,7 +223,7 @@ void calibrate_run_print(const struct calibrate_report *report, struct text *out
     print_log(run, out);
     print_job(&run->price.job, out);
     print_times(run, out);
-    struct estimate same = {.factor = 1.0, .own = 1.0, .low = 1.0, .high = 1.0};
+    struct estimate same = {.factor = 1.0, .own = 1.0};
     struct likeness likeness = likeness_of(&run->price.job, &run->price.time);
     own_run_apply(&same, &run->own, &likeness, 0.0);
     text_format(

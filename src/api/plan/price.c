@@ -141,8 +141,7 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     price.own = given->no_neighbours ? 1.0 : estimate.own;
     int kinds;
     price.wider = launch_price_wider(read, &kinds);
-    price.interval.low /= price.wider;
-    price.interval.high *= price.wider;
+    interval_scale(&price.interval, 1.0 / price.wider, price.wider);
     price.headroom = given->headroom / 100.0;
     bool ok = estimate_nearest(&estimate, &report->base.arena, &price.nearest, err) &&
               (given->alone || plan_freely(call, &price, &search, &why, err)) &&

@@ -12,22 +12,27 @@ static double half_width(const struct left_out *out)
 static void print_part(const struct left_out *out, struct text *text)
 {
     const struct error_score *errors = &out->errors;
-    text_format(text, "%-40.40s %4d %6.1f %% %6.1f %% %+6.1f %% %5.0f %% %6.0f %% %4d\n",
+    double of = 100.0 / errors->rows;
+    text_format(text,
+                "%-32.32s %4d %5.1f %% %5.1f %% %+5.1f %% %5.1f %% %5.0f %% %4.0f %% %4.0f %% %4.0f %% %4d\n",
                 out->name ? out->name : "all", errors->rows, 100 * errors->median, 100 * errors->p90,
-                100 * errors->bias, 100.0 * out->inside / errors->rows, 100 * half_width(out),
-                out->extrapolated);
+                100 * errors->bias, 100 * out->formula.median, of * out->inside, 100 * half_width(out),
+                of * out->like, of * out->unlike, out->extrapolated);
 }
 
 void validate_print_left_out(const struct validate_report *report, struct text *out)
 {
-    text_format(out, "\nleft out: %-30s %4s %8s %8s %8s %7s %8s %4s\n", run_part_names[report->part], "runs",
-                "median", "p90", "bias", "inside", "+/-", "new");
+    const char *part = run_part_names[report->part];
+    text_format(out, "\nleft out: %-22s %4s %7s %7s %7s %7s %7s %6s %6s %6s %4s\n", part, "runs", "median",
+                "p90", "bias", "formula", "inside", "+/-", "like", "unlike", "new");
     for (int i = 0; i < report->left_out_count; i++)
         print_part(&report->left_out[i], out);
-    text_format(out,
-                "each %s is predicted without its own runs; inside: within the 80 %% intervals;\n+/-: half "
-                "of their width, at the median; new: runs without a similar known run\n",
-                run_part_names[report->part]);
+    text_format(
+        out,
+        "each %s is predicted without its own runs; formula: median by the formula alone;\ninside: "
+        "within the 80 %% intervals, +/-: half of their width, at the median; like, unlike: within those\nas "
+        "like known runs, and as unlike them; new: runs without a similar known run\n",
+        report->part == RUN_PARTS ? "group" : part);
 }
 
 void validate_write_left_out(const struct validate_report *report, struct json *json)
@@ -40,6 +45,9 @@ void validate_write_left_out(const struct validate_report *report, struct json *
         fields_write(&out->errors, error_score_fields, ERRORS_FIELDS, json);
         json_number(json, "covered", (double)out->inside / out->errors.rows);
         json_number(json, "width", out->width);
+        json_number(json, "covered_as_like", (double)out->like / out->errors.rows);
+        json_number(json, "covered_as_unlike", (double)out->unlike / out->errors.rows);
+        json_number(json, "formula_median", out->formula.median);
         json_integer(json, "extrapolated", out->extrapolated);
         json_close(json);
     }

@@ -124,10 +124,6 @@ static bool validate_judge(struct validate_report *report, struct error *err)
         struct estimate estimate = run_judge(run, PART_ITSELF);
         struct judged *judged = &report->judged[i];
         judged->interval = interval_of(&estimate, run->predicted.seconds);
-        if (run->mixed) { /* as wide as the software that it may be */
-            judged->interval.low *= run->least / run->predicted.seconds;
-            judged->interval.high *= run->most / run->predicted.seconds;
-        }
         judged->nearest = run_by_nearest(run, &estimate);
         run_expect(run, run->predicted.seconds * (report->no_neighbours ? 1.0 : estimate.factor));
         if (!run->scored)
