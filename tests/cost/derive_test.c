@@ -401,6 +401,52 @@ static int64_t least_cut(const int (*edges)[3])
     return min;
 }
 
+static void test_factorizations_have_products_and_solves(void **state)
+{
+    (void)state;
+    struct backward b;
+    derive(&b, "HloModule m\nENTRY e {\n  a = f32[64,64] parameter(0)\n  y = f32[64,8] parameter(1)\n"
+               "  l = f32[64,64] cholesky(a)\n"
+               "  ROOT x = f32[64,8] triangular-solve(l, y), left_side=true, lower=true\n}\n");
+    assert_int_equal(count(&b, HLO_CHOLESKY), 0);
+    assert_int_equal(count(&b, HLO_TRIANGULAR_SOLVE), 3);
+    check_product(&b, 64, 64, 64);
+    check_product(&b, 64, 64, 8);
+    release(&b);
+}
+
+static void test_turns_end_with_what_the_next_begins_with(void **state)
+{
+    (void)state;
+    struct backward b;
+    derive(&b, "HloModule m\n"
+               "body { s = (s32[], f32[64,64], f32[8,64,64]) parameter(0)\n"
+               "  i = s32[] get-tuple-element(s), index=0\n  x = f32[64,64] get-tuple-element(s), index=1\n"
+               "  ws = f32[8,64,64] get-tuple-element(s), index=2\n  one = s32[] constant(1)\n"
+               "  zero = s32[] constant(0)\n"
+               "  w = f32[1,64,64] dynamic-slice(ws, i, zero, zero), dynamic_slice_sizes={1,64,64}\n"
+               "  v = f32[64,64] reshape(w)\n"
+               "  d = f32[64,64] dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+               "  t = f32[64,64] tanh(d)\n  j = s32[] add(i, one)\n"
+               "  ROOT r = (s32[], f32[64,64], f32[8,64,64]) tuple(j, t, ws) }\n"
+               "cond { s = (s32[], f32[64,64], f32[8,64,64]) parameter(0)\n"
+               "  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(8)\n"
+               "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+               "ENTRY e {\n  x = f32[64,64] parameter(0)\n  ws = f32[8,64,64] parameter(1)\n"
+               "  z = s32[] constant(0)\n  s = (s32[], f32[64,64], f32[8,64,64]) tuple(z, x, ws)\n"
+               "  l = (s32[], f32[64,64], f32[8,64,64]) while(s), condition=cond, body=body\n"
+               "  ROOT y = f32[64,64] get-tuple-element(l), index=1\n}\n");
+    struct fuse_options options = {.counts = &b.counts, .first = b.derived.loops[0].first};
+    struct fused turn;
+    struct error err;
+    assert_int_equal(b.derived.loop_count, 1);
+    assert_true(fuse_graph(&turn, &b.arena, &b.derived.loops[0].graph, &options, &err));
+    for (int i = 0; i < turn.kernel_count; i++)
+        assert_int_equal(turn.kernels[i].kernel.kind, KERNEL_GEMM);
+    assert_int_equal(turn.kernel_count, 2);
+    release(&b);
+}
+
 static void test_cut_is_the_least_of_all(void **state)
 {
     (void)state;
@@ -493,6 +539,8 @@ int main(void)
         cmocka_unit_test(test_whole_numbers_have_no_gradient),
         cmocka_unit_test(test_mask_has_no_gradient),
         cmocka_unit_test(test_arguments_are_told_apart),
+        cmocka_unit_test(test_factorizations_have_products_and_solves),
+        cmocka_unit_test(test_turns_end_with_what_the_next_begins_with),
         cmocka_unit_test(test_cut_is_the_least_of_all),
         cmocka_unit_test(test_bert_tiny_is_as_given),
         cmocka_unit_test(test_nanogpt_is_as_given),

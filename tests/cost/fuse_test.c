@@ -407,6 +407,21 @@ static void test_attention_can_be_one_kernel(void **state)
     release(&f);
 }
 
+static void test_a_product_widens_its_weights_and_their_scales(void **state)
+{
+    (void)state;
+    struct fusion f;
+    fuse(&f, "HloModule m\nENTRY e {\n  x = bf16[16,512] parameter(0)\n  w = s8[512,512] parameter(1)\n"
+             "  s = bf16[512] parameter(2)\n  c = bf16[512,512] convert(w)\n"
+             "  b = bf16[512,512] broadcast(s), dimensions={1}\n  m = bf16[512,512] multiply(c, b)\n"
+             "  d = bf16[16,512] dot(x, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+             "  ROOT t = bf16[16,512] tanh(d)\n}\n");
+    assert_int_equal(f.fused.kernel_count, 1);
+    assert_true(f.fused.kernels[0].kernel.narrow);
+    assert_float_equal(f.fused.kernels[0].kernel.bytes, 16 * 512 * 2 * 2 + 512 * 512 + 512 * 2, 0);
+    release(&f);
+}
+
 static void test_causal_mask_is_seen(void **state)
 {
     (void)state;
@@ -572,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_fusions_of_the_module_stay),
         cmocka_unit_test(test_collectives_are_no_kernels),
         cmocka_unit_test(test_attention_can_be_one_kernel),
+        cmocka_unit_test(test_a_product_widens_its_weights_and_their_scales),
         cmocka_unit_test(test_causal_mask_is_seen),
         cmocka_unit_test(test_attention_whose_weights_are_a_result_stays),
         cmocka_unit_test(test_two_products_without_softmax_are_no_attention),

@@ -424,26 +424,30 @@ static void give_result(struct deriver *d, struct hlo_instruction *result)
 
 /* The results of a loop's body have the gradients that the next turn gives them. Of values that are the same in all
  * turns the gradients are summed up: each turn adds to the sum. */
-static void give_body(struct deriver *d, const bool *given)
+static bool give_body(struct deriver *d, const bool *given)
 {
     struct op_graph *graph = d->graph;
+    d->given = ARENA_ARRAY(d->arena, (size_t)graph->parameter_count + 1, struct hlo_instruction *);
+    if (!d->given)
+        return error_memory(d->err);
     for (int i = 0; i < graph->parameter_count; i++) {
         const struct hlo_instruction *parameter = graph->parameters[i];
-        if (!op_graph_is_same(graph, i) && given[i])
+        int count = graph->count;
+        if (!op_graph_is_same(graph, i) && given[i]) {
             give_result(d, graph->roots[i]);
-        else if (op_graph_is_same(graph, i) && parameter && d->needs[parameter->index])
+            d->given[i] = graph->count > count ? graph->at[count] : NULL;
+        } else if (op_graph_is_same(graph, i) && parameter && d->needs[parameter->index])
             d->gradient[parameter->index] = given_gradient(d, parameter);
     }
+    return true;
 }
 
 static bool give_results(struct deriver *d, const struct derive_options *options)
 {
     struct arena scratch = {0};
     struct op_graph *graph = d->graph;
-    if (options->given) {
-        give_body(d, options->given);
-        return true;
-    }
+    if (options->given)
+        return give_body(d, options->given);
     int *readers = count_readers(graph, &scratch);
     if (!readers)
         return error_memory(d->err);
@@ -540,6 +544,8 @@ static bool derive(struct deriver *d, const struct derive_options *options)
     d->graph->name = NULL;
     if (!set_roots(d))
         return false;
+    if (options->given)
+        derive_turn(d);
     drop_added(d);
     return op_graph_check(d->graph, d->err) && derive_keep(d, options) &&
            (!options->given || note_arguments(d, d->arena));

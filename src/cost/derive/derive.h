@@ -43,6 +43,7 @@ struct derived {
     int64_t kept_bytes; /* of those, and of the arguments it reads, without parameters */
     int64_t gradients;  /* number of results with a gradient; 0: there is no backward pass */
     bool *arguments_given, *arguments_read; /* by number: has a gradient; is read by the backward pass */
+    bool *turned; /* of a loop's body, by number: its turns end with the first operation on this gradient */
     int gap_count;
     const char *
         *gaps; /* names of operations whose gradient has no rule, each once: the backward pass lacks it */

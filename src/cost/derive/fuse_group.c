@@ -366,6 +366,37 @@ static void join_sources(struct fuser *f, int index)
     }
 }
 
+/* Returns whether a group makes wide numbers of narrow ones for a product alone, as of weights and their scales: then the
+ * product does it itself (XLA's GemmFusion takes elementwise operations before a product where they read less than they make). */
+static bool widens(const struct fuser *f, int a, int product)
+{
+    int64_t read = 0, made = 0;
+    bool narrow = false;
+    for (int n = f->groups[a].head; n >= 0; n = f->nodes[n].next) {
+        const struct hlo_instruction *in = f->graph->at[n];
+        made = hlo_type_bits(in->shape->type) == 16 ? 2 * f->groups[a].elements : made;
+        narrow |= in->opcode == HLO_CONVERT && hlo_type_bits(in->operands[0]->shape->type) <= 8;
+        for (int e = 0; e < f->nodes[n].edge_count; e++) {
+            const struct fuse_edge *edge = &f->edges[f->nodes[n].edge_first + e];
+            read += f->nodes[edge->base].group == a ? 0 : edge->bytes;
+        }
+    }
+    return narrow && f->groups[a].shape.kind == OP_ELEMENTWISE && !f->groups[a].shape.reduction &&
+           !f->groups[a].gathers && 4 * read <= 3 * made && only_read_by(f, a, product);
+}
+
+static void join_widening(struct fuser *f, int index)
+{
+    const struct fuse_node *node = &f->nodes[index];
+    int64_t elements = f->groups[node->group].elements;
+    for (int e = 0; e < node->edge_count; e++) {
+        int group = f->nodes[f->edges[node->edge_first + e].base].group;
+        if (group >= 0 && group != node->group && widens(f, group, node->group) &&
+            can_meet(f, group, node->group))
+            f->groups[join(f, group, node->group)].elements = elements;
+    }
+}
+
 /* Two groups of the same size that read the same array whole read it once when they are one. */
 static void join_readers(struct fuser *f, int base)
 {
@@ -402,9 +433,11 @@ bool fuse_find_groups(struct fuser *f)
             continue;
         new_group(f, i);
         find_late(f, i);
-        bool joins = f->groups[f->nodes[i].group].shape.kind == OP_ELEMENTWISE;
-        if (joins && !f->unfused)
+        enum op_class kind = f->groups[f->nodes[i].group].shape.kind;
+        if (kind == OP_ELEMENTWISE && !f->unfused)
             join_sources(f, i);
+        else if (kind == OP_PRODUCT && !f->unfused)
+            join_widening(f, i);
     }
     for (int i = 0; !f->unfused && i < f->graph->count; i++) {
         if (stop_obeyed_at((size_t)i, f->err))

@@ -93,7 +93,9 @@ static inline bool fuse_widens(const struct fuser *f, const struct hlo_instructi
         const struct hlo_instruction *at = product->operands[o];
         while (f->nodes[at->index].class == OP_VIEW && at->opcode != HLO_CONVERT && at->operand_count)
             at = at->operands[0];
-        widens |= at->opcode == HLO_CONVERT && f->nodes[at->index].class == OP_VIEW;
+        widens |=
+            (at->opcode == HLO_CONVERT && f->nodes[at->index].class == OP_VIEW) ||
+            (f->nodes[at->index].group >= 0 && f->nodes[at->index].group == f->nodes[product->index].group);
     }
     return widens;
 }

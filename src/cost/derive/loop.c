@@ -60,6 +60,52 @@ static void find_given(const struct op_graph *body, const bool *needs, bool *giv
     }
 }
 
+/* The only reader of an added value; NULL: none, or several. */
+static value only_reader(const struct op_graph *graph, const struct hlo_instruction *of)
+{
+    value reader = NULL;
+    for (int i = of->index + 1; i < graph->count; i++)
+        for (int o = 0; o < graph->at[i]->operand_count; o++) {
+            if (graph->at[i]->operands[o] == of && reader)
+                return NULL;
+            reader = graph->at[i]->operands[o] == of ? graph->at[i] : reader;
+        }
+    return reader;
+}
+
+/* Without the loop the last product of a turn and the elementwise operations that the next one begins with are one kernel.
+ * They move to the end of the turn, which then is given their result. */
+void derive_turn(struct deriver *d)
+{
+    struct op_graph *graph = d->graph;
+    bool *turned = d->derived->turned = ARENA_ARRAY(d->arena, (size_t)graph->parameter_count + 1, bool);
+    graph->failed |= !turned;
+    for (int i = 0; turned && i < graph->parameter_count; i++) {
+        const struct hlo_instruction *parameter = graph->parameters[i];
+        value given = d->given[i], made = parameter ? d->gradient[parameter->index] : NULL, first;
+        if (!given || !made || op_class(made) != OP_PRODUCT)
+            continue;
+        while ((first = only_reader(graph, given)) && op_class(first) == OP_ELEMENTWISE &&
+               hlo_shape_equal(first->shape, made->shape)) {
+            value moved = op_graph_add(graph, first);
+            if (!moved)
+                return;
+            for (int o = 0; o < moved->operand_count; o++)
+                if (moved->operands[o] == given)
+                    moved->operands[o] = made;
+            for (int r = 0; r < graph->root_count; r++)
+                if (graph->roots[r] == made)
+                    graph->roots[r] = moved;
+            first->opcode = HLO_PARAMETER; /* its readers find it given */
+            first->parameter = -1;
+            first->operand_count = 0;
+            turned[i] = true;
+            given = first;
+            made = moved;
+        }
+    }
+}
+
 /* A turn begins with what the one before it made: where both are kept it is there once, and before the first turn in the
  * loop's operand. Of the operands read again these are left, and those that are the same in all turns. */
 static void keep_once(struct derived *body, const struct op_graph *forward)
@@ -90,8 +136,10 @@ static void give_operands(struct deriver *d, value loop, value gradient, const s
         return;
     }
     for (int i = 0; parts && i < loop->shape->part_count; i++)
-        if (parts[i])
-            read[count++] = parts[i];
+        if (parts[i]) /* what has moved to the end of a turn comes once before the first */
+            read[count++] = i < body->graph.parameter_count && body->turned[i]
+                                ? op_graph_scale(d->graph, parts[i])
+                                : parts[i];
     if (!count)
         read[count++] = gradient;
     for (int i = 0; i < body->graph.parameter_count; i++) {

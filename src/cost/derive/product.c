@@ -137,6 +137,38 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
                             0, of->attributes));
 }
 
+/* A product that gives a matrix like `a`, or several. */
+static value matrices(struct deriver *d, value a, value left, value right, int64_t k)
+{
+    int64_t m = a->shape->dims[a->shape->rank - 2], n = a->shape->dims[a->shape->rank - 1];
+    return left && right ? product(d->graph, a->shape, left, right, hlo_elements(a->shape) / m / n, m, n,
+                                   k > 0   ? k
+                                   : m < n ? m
+                                           : n,
+                                   0, a->attributes)
+                         : NULL;
+}
+
+/* As JAX's rules have it (jax/_src/lax/linalg.py): a solver solves again, and a product gives the gradient of its matrix; a
+ * factorization takes two products and a solve, or of Cholesky one and two. */
+void derive_solver(struct deriver *d, value f, value gradient, bool solves)
+{
+    value a = f->operands[0], b = f->operands[solves];
+    bool cholesky = f->opcode == HLO_CHOLESKY;
+    for (int i = 0; i < 3; i++) /* a product comes first, and a solve last */
+        if (!solves && (i == 0 || (i == 1 && !cholesky)))
+            gradient = matrices(d, a, a, gradient, 0);
+        else if (!solves || i == 0)
+            gradient =
+                op_graph_make(d->graph, HLO_TRIANGULAR_SOLVE, b->shape, 2, (value[]){a, gradient}, NULL);
+    derive_give(d, b, gradient);
+    if (solves && d->needs[a->index])
+        derive_give(
+            d, a,
+            matrices(d, a, gradient, f,
+                     hlo_elements(b->shape) * a->shape->dims[a->shape->rank - 1] / hlo_elements(a->shape)));
+}
+
 void derive_product(struct deriver *d, value of, value gradient)
 {
     if (of->opcode == HLO_DOT)

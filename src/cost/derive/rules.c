@@ -1,5 +1,6 @@
 /* The gradients of operations other than products: each operand gets its share of the gradient of the
  * result. */
+#include "cost/count/custom_calls.h"
 #include "cost/derive/derive.h"
 #include "cost/derive/work.h"
 
@@ -353,6 +354,15 @@ static void collective_gradient(struct deriver *d, value f, value g)
 /* The gradient of a sort or scatter is a lookup; any other instruction runs once more. */
 static void lone_gradient(struct deriver *d, value f, value g)
 {
+    const char *target = f->opcode == HLO_CUSTOM_CALL ? f->attributes->target : NULL;
+    const struct custom_call *known = target ? custom_call_find(NULL, target) : NULL;
+    bool solves = f->opcode == HLO_TRIANGULAR_SOLVE || (known && known->rule == CUSTOM_CALL_TRIANGULAR);
+    bool factors = f->opcode == HLO_CHOLESKY || (known && known->rule == CUSTOM_CALL_FACTORIZATION);
+    if ((solves || factors) && f->operand_count > solves && f->operands[0]->shape->rank > 1 &&
+        hlo_elements(f->operands[0]->shape) > 0) {
+        derive_solver(d, f, g, solves);
+        return;
+    }
     for (int i = 0; i < f->operand_count; i++) {
         value of = f->operands[i];
         if (!d->needs[of->index])

@@ -246,6 +246,42 @@ static void of_dynamic_slice(struct translator *t, struct hlo_instruction *in)
     xla_become(t, in, HLO_SLICE, in->operands[0], xla_attributes(t, &like));
 }
 
+/* A lookup at one constant place is a slice. Where it begins changes no count. */
+static void of_gather(struct translator *t, struct hlo_instruction *in)
+{
+    const struct hlo_shape *from = in->operands[0]->shape, *indices = in->operands[1]->shape;
+    const int64_t zeros[HLO_MAX_RANK] = {0}, *sizes = in->attributes->sizes.at;
+    int64_t ones[HLO_MAX_RANK], elements = 1;
+    struct hlo_attributes like = {.limit = in->attributes->sizes};
+    if (in->operands[1]->opcode != HLO_CONSTANT || indices->rank > 1 || like.limit.count != from->rank)
+        return;
+    for (int i = 0; i < from->rank; i++) {
+        elements *= sizes[i];
+        ones[i] = 1;
+    }
+    if (elements != hlo_elements(in->shape))
+        return;
+    like.start = xla_ints(t, zeros, from->rank);
+    like.stride = xla_ints(t, ones, from->rank);
+    struct hlo_instruction *slice =
+        xla_insert(t, in, HLO_SLICE, xla_array(t, from->type, sizes, from->rank), in->operands, 1);
+    if (!slice)
+        return;
+    slice->attributes = xla_attributes(t, &like);
+    xla_become(t, in, HLO_RESHAPE, slice, &xla_no_attributes);
+}
+
+/* The same numbers all over, of which the function makes the same number. Truth values that are not known one by one are
+ * those of constant places that lie inside. */
+static bool reduces_to_itself(const struct hlo_instruction *in)
+{
+    enum hlo_opcode opcode = in->callee_count ? in->callees[0]->root->opcode : HLO_ADD;
+    const struct hlo_instruction *of = in->operands[0], *first = in->operands[1];
+    bool inside = opcode == HLO_AND && of->opcode == HLO_CONSTANT && isnan(of->number);
+    return (opcode == HLO_AND || opcode == HLO_OR || opcode == HLO_MAXIMUM || opcode == HLO_MINIMUM) &&
+           (xla_is_splat(of) || inside) && xla_is_number(first, inside ? 1 : of->number);
+}
+
 static struct hlo_instruction *of_update(struct hlo_instruction *in)
 {
     bool start = hlo_shape_equal(in->operands[0]->shape, in->operands[1]->shape);
@@ -456,6 +492,9 @@ struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruct
         return in;
     case HLO_DYNAMIC_UPDATE_SLICE:
         return of_update(in);
+    case HLO_GATHER:
+        of_gather(t, in);
+        return in;
     case HLO_ADD:
     case HLO_SUBTRACT:
     case HLO_MULTIPLY:
@@ -476,7 +515,7 @@ struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruct
         return in->operands[0]->opcode == HLO_COMPLEX ? in->operands[0]->operands[in->opcode == HLO_IMAG]
                                                       : in;
     case HLO_REDUCE:
-        if (in->operand_count == 2 && !hlo_elements(in->operands[0]->shape))
+        if (in->operand_count == 2 && (!hlo_elements(in->operands[0]->shape) || reduces_to_itself(in)))
             xla_become(t, in, HLO_BROADCAST, in->operands[1], &xla_no_attributes);
         return in->operand_count == 2 && !in->attributes->dimensions.count ? in->operands[0] : in;
     case HLO_PAD:

@@ -203,6 +203,10 @@ def beam_decode():
 def mixed_types():
     def f(x,y,z): return (x.astype(jnp.float16)*2+y).astype(jnp.float32)@z, jnp.nan_to_num(z), jnp.allclose(z,z*2), jnp.linspace(0,1,50)*z[0,0], jnp.meshgrid(z[0],z[1]), jnp.triu(z), jnp.diag(z), jnp.kron(z[:4,:4],z[:4,:4]), jnp.trace(z), jnp.where(z>0,z,0).sum(), jnp.polyval(jnp.array([1.,2.,3.]),z)
     return f,(S((32,32),jnp.bfloat16),S((32,32),jnp.float16),S((32,32)))
+@prog
+def constant_places():
+    def f(x,y): return x[:,jnp.array([2])],x[jnp.array([0]),jnp.array([0])],jax.grad(lambda y: (jnp.zeros((4,8,9)).at[:,:3,:3].set(y)**2).sum())(y),x[1,3],x.at[:,:2].set(0.)[...,::2]
+    return f,(S((16,32)),S((4,3,3)))
 
 if __name__ == '__main__':
     folder, names = sys.argv[1], sys.argv[2:] or sorted(P)
