@@ -62,7 +62,7 @@ static bool add_value(struct text *out, const struct doc_node *node, struct erro
 {
     static const char *const constants[][2] = {
         {"kind", "OPTION_"}, {"unit", "UNIT_"}, {"dimension", "DIMENSION_"}};
-    static const char *const of_c[] = {"words", "min", "max", "row"};
+    static const char *const of_c[] = {"words", "min", "max", "takers", "needers", "row"};
     bool is_letter = strcmp(node->key, "letter") == 0;
     if (node->type == DOC_LIST || node->type == DOC_MAP)
         return add_items(out, node, err);

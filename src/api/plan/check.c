@@ -201,34 +201,13 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return ok;
 }
 
-const struct option_spec api_check_plan_options[] = {
-    OPTION_OF(rh_check_request, plans, OPTION_FILE, "plan", .repeats = true, .is_operand = true,
-              .required = true),
-    OPTION_OF(rh_check_request, profile, OPTION_FILE, "profile"),
-    OPTION_OF(rh_check_request, cluster, OPTION_FILE, "cluster"),
-    OPTION_OF(rh_check_request, model, OPTION_TEXT, "model"),
-    OPTION_OF(rh_check_request, device, OPTION_TEXT, "device"),
-    OPTION_OF(rh_check_request, links, OPTION_FILE, "links"),
-    OPTION_OF(rh_check_request, calibration, OPTION_FILE, "calibration"),
-    OPTION_OF(rh_check_request, software, OPTION_FILE, "software"),
-    OPTION_OF(rh_check_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
-              .max = PROFILE_MAX_MICROBATCH),
-    PLANNING_ALLREDUCE(rh_check_request),
-    OPTION_OF(rh_check_request, memory, OPTION_WORD, "memory", .words = memories),
-    OPTION_OF(rh_check_request, microbatches, OPTION_INTEGER, "microbatches", .min = -1,
-              .max = PLAN_MAX_MICROBATCHES),
-    OPTION_OF(rh_check_request, global_batch, OPTION_INTEGER, "global-batch", .max = 1 << 30),
-    OPTION(rh_check_request, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT,
-           .argument = "PERCENT", .initial = "-1", .min = -1, .max = 90,
-           .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or "
-                   "else " TEXT_OF(PLAN_HEADROOM)),
-    OPTION_OF(rh_check_request, rules, OPTION_WORD, "rules", .words = rules),
-    OPTION_OF(rh_check_request, profile_batch, OPTION_INTEGER, "profile-batch", .max = 1 << 30),
-    OPTION_OF(rh_check_request, state_factor, OPTION_NUMBER, "state-factor", .max = 1e6),
-    OPTION_OF(rh_check_request, sample_memory, OPTION_QUANTITY, "sample-memory", .unit = UNIT_BYTES),
-    OPTION_OF(rh_check_request, objective, OPTION_WORD, "objective", .words = objectives),
-    OPTION_OF(rh_check_request, output, OPTION_FILE, "output"),
-    OPTION_END,
-};
+/* Whose help says the planner's default. */
+#define CHECK_HEADROOM()                                                                                     \
+    OPTION(rh_check_request, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT,            \
+           .argument = "PERCENT", .initial = "-1", .min = -1, .max = 90,                                     \
+           .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or "             \
+                   "else " TEXT_OF(PLAN_HEADROOM))
+
+const struct option_spec api_check_plan_options[] = {OPTIONS_rh_check_request, OPTION_END};
 
 API_COMMAND(check_plan, "check-plan", rh_check_request, .answer = answer);
