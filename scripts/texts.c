@@ -1,7 +1,7 @@
 /* Prints what is said of commands, options and others as macros, each a part of an initialiser, for the tables that have the
  * rest: of "trace show" SAYS_command_trace_show, of an option of struct rh_plan_request SAYS_rh_plan_request_fix, of a policy
- * SAYS_policy_bamboo; and the tables of options that stand there whole: OPTIONS_rh_simulate_request. A program of its own that
- * runs while rehearse is built:
+ * SAYS_policy_bamboo; and the tables of options that stand there whole: OPTIONS_rh_simulate_request, and
+ * other tables: ROWS_workload_key. A program of its own that runs while rehearse is built:
  *
  *     texts data/texts.yaml */
 #include "core/doc.h"
@@ -49,10 +49,10 @@ static bool add_items(struct text *out, const struct doc_node *list, struct erro
     return ok;
 }
 
-/* Adds a word as a constant: of "time" UNIT_TIME. */
+/* Adds a word as a constant: of "time" UNIT_TIME; one that begins with a capital is one of C. */
 static void add_constant(struct text *out, const char *prefix, const char *word)
 {
-    text_add(out, prefix);
+    text_add(out, isupper((unsigned char)*word) ? "" : prefix);
     for (; *word; word++)
         text_format(out, "%c", isalnum((unsigned char)*word) ? toupper((unsigned char)*word) : '_');
 }
@@ -61,7 +61,7 @@ static void add_constant(struct text *out, const char *prefix, const char *word)
 static bool add_value(struct text *out, const struct doc_node *node, struct error *err)
 {
     static const char *const constants[][2] = {
-        {"kind", "OPTION_"}, {"unit", "UNIT_"}, {"dimension", "DIMENSION_"}};
+        {"kind", "OPTION_"}, {"unit", "UNIT_"}, {"dimension", "DIMENSION_"}, {"type", "WORKLOAD_"}};
     static const char *const of_c[] = {"words", "min", "max", "takers", "needers", "row"};
     bool is_letter = strcmp(node->key, "letter") == 0;
     if (node->type == DOC_LIST || node->type == DOC_MAP)
@@ -79,39 +79,56 @@ static bool add_value(struct text *out, const struct doc_node *node, struct erro
     return add_text(out, node, err);
 }
 
-/* Returns whether a request's table is here: whole rows, not only what is said of their options. */
-static bool has_rows(const struct doc_node *request)
+/* Returns whether a table is here: whole rows, not only what is said of their options. */
+static bool has_rows(const struct doc_node *table)
 {
-    const struct doc_node *first = request->first_child;
-    return first && first->type == DOC_MAP && (doc_find(first, "kind") || doc_find(first, "row"));
+    const struct doc_node *first = table->first_child;
+    return first && first->type == DOC_MAP &&
+           (doc_find(first, "kind") || doc_find(first, "row") || doc_find(first, "type"));
 }
 
-/* Adds the rows of a request's table; "row" is one in C, or several. */
-static bool add_rows(struct text *out, const struct doc_node *request, struct error *err)
+/* Begins the row of an option: its request, member, kind and name. */
+static bool begin_option(struct text *out, const struct doc_node *item, struct error *err)
 {
+    const struct doc_node *kind = doc_find(item, "kind"), *name = doc_find(item, "name");
+    if (!kind)
+        return doc_error(doc, item, err, "expected a kind, as the first option has");
+    text_format(out, "OPTION(%s, %s, ", item->parent->key, item->key);
+    bool ok = add_value(out, kind, err);
+    text_add(out, ", \"");
+    for (const char *at = name ? name->text : item->key; *at; at++)
+        text_format(out, "%c", !name && *at == '_' ? '-' : *at);
+    text_add(out, "\"");
+    return ok;
+}
+
+/* Adds the rows of a request's table, or of another one, whose rows begin with their key and its field; "row" is one in C,
+ * or several. */
+static bool add_rows(struct text *out, const struct doc_node *table, bool of_options, struct error *err)
+{
+    static const char *const begun[] = {"kind", "name", "field"};
     bool ok = true;
-    text_format(out, "#define OPTIONS_%s", request->key);
-    for (const struct doc_node *item = request->first_child; ok && item; item = item->next) {
-        const struct doc_node *row = doc_find(item, "row"), *kind = doc_find(item, "kind"),
-                              *name = doc_find(item, "name");
-        text_add(out, item == request->first_child ? " " : ", ");
+    text_format(out, "#define %s_%s", of_options ? "OPTIONS" : "ROWS", table->key);
+    for (const struct doc_node *item = table->first_child; ok && item; item = item->next) {
+        const struct doc_node *row = doc_find(item, "row"), *field = doc_find(item, "field");
+        text_add(out, item == table->first_child ? " " : ", ");
         if (row) {
             ok = add_value(out, row, err);
             continue;
         }
-        if (!kind)
-            return doc_error(doc, item, err, "expected a kind, as the first option has");
-        text_format(out, "OPTION(%s, %s, ", request->key, item->key);
-        ok = add_value(out, kind, err);
-        text_add(out, ", \"");
-        for (const char *at = name ? name->text : item->key; *at; at++)
-            text_format(out, "%c", !name && *at == '_' ? '-' : *at);
-        text_add(out, "\"");
-        for (const struct doc_node *member = item->first_child; ok && member; member = member->next)
-            if (member != kind && member != name) {
-                text_format(out, ", .%s = ", member->key);
-                ok = add_value(out, member, err);
-            }
+        if (of_options)
+            ok = begin_option(out, item, err);
+        else
+            text_format(out, "ROW_%s(\"%s\", %s", table->key, item->key, field ? field->text : item->key);
+        for (const struct doc_node *member = item->first_child; ok && member; member = member->next) {
+            bool done = false;
+            for (size_t i = 0; i < sizeof begun / sizeof *begun; i++)
+                done = done || strcmp(member->key, begun[i]) == 0;
+            if (done)
+                continue;
+            text_format(out, ", .%s = ", member->key);
+            ok = add_value(out, member, err);
+        }
         text_add(out, ")");
     }
     text_add(out, "\n");
@@ -153,10 +170,10 @@ static bool add_all(struct text *out, struct error *err)
     bool ok = doc_is_map(doc, doc->root, err);
     for (const struct doc_node *owner = doc->root->first_child; ok && owner; owner = owner->next)
         if (strcmp(owner->key, "options") != 0)
-            ok = add_owner(out, owner, true, err);
+            ok = has_rows(owner) ? add_rows(out, owner, false, err) : add_owner(out, owner, true, err);
         else
             for (const struct doc_node *inner = owner->first_child; ok && inner; inner = inner->next)
-                ok = has_rows(inner) ? add_rows(out, inner, err) : add_owner(out, inner, false, err);
+                ok = has_rows(inner) ? add_rows(out, inner, true, err) : add_owner(out, inner, false, err);
     return ok && (!out->failed || error_memory(err));
 }
 
