@@ -135,6 +135,36 @@ static bool add_rows(struct text *out, const struct doc_node *table, bool of_opt
     return ok;
 }
 
+/* Adds a cell of a list: a text in quotes, but a word of capitals as C has it. */
+static bool add_cell(struct text *out, const struct doc_node *cell, struct error *err)
+{
+    static const char of_c[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ |";
+    if (cell->type == DOC_NULL)
+        return text_add(out, "NULL"), true;
+    if (cell->type == DOC_STRING &&
+        (!isupper((unsigned char)*cell->text) || cell->text[strspn(cell->text, of_c)]))
+        return add_text(out, cell, err);
+    return text_add(out, cell->text), true;
+}
+
+/* Adds a table of lists as rows. */
+static bool add_lists(struct text *out, const struct doc_node *table, struct error *err)
+{
+    bool ok = true;
+    text_format(out, "#define ROWS_%s", table->key);
+    for (const struct doc_node *row = table->first_child; ok && row; row = row->next) {
+        ok = row->type == DOC_LIST || doc_error(doc, row, err, "expected a list");
+        text_add(out, row == table->first_child ? " {" : ", {");
+        for (const struct doc_node *cell = row->first_child; ok && cell; cell = cell->next) {
+            text_add(out, cell == row->first_child ? "" : ", ");
+            ok = add_cell(out, cell, err);
+        }
+        text_add(out, "}");
+    }
+    text_add(out, "\n");
+    return ok;
+}
+
 /* Adds the macro of an item of `owner`; what is `named` has its key as name. */
 static bool add_macro(struct text *out, const char *owner, bool named, const struct doc_node *map,
                       struct error *err)
@@ -169,7 +199,9 @@ static bool add_all(struct text *out, struct error *err)
 {
     bool ok = doc_is_map(doc, doc->root, err);
     for (const struct doc_node *owner = doc->root->first_child; ok && owner; owner = owner->next)
-        if (strcmp(owner->key, "options") != 0)
+        if (owner->type == DOC_LIST)
+            ok = add_lists(out, owner, err);
+        else if (strcmp(owner->key, "options") != 0)
             ok = has_rows(owner) ? add_rows(out, owner, false, err) : add_owner(out, owner, true, err);
         else
             for (const struct doc_node *inner = owner->first_child; ok && inner; inner = inner->next)

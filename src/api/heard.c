@@ -1,4 +1,5 @@
 #include "api/heard.h"
+#include "texts.h"
 
 #include <math.h>
 #include <string.h>
@@ -276,74 +277,7 @@ static void add_all(struct heard *heard, struct heard_node *node)
  * whose second name is not below another are a table, where they are alike. */
 static const struct {
     const char *format, *path, *name;
-} second_names[] = {
-    {"rehearse-calibration-fit/1", "fitted.after.mean_error", "fitted.mean"},
-    {"rehearse-calibration-fit/1", "fitted.after.median_error", "fitted.median"},
-    {"rehearse-calibration-fit/1", "fitted.after.p90_error", "fitted.p90"},
-    {"rehearse-calibration-fit/1", "fitted.before.mean_error", "fitted.mean_before"},
-    {"rehearse-calibration-fit/1", "fitted.before.median_error", "fitted.median_before"},
-    {"rehearse-calibration-fit/1", "fitted.before.p90_error", "fitted.p90_before"},
-    {"rehearse-calibration-fit/1", "run.expected_", ""},
-    {"rehearse-calibration-fit/1", "run.", ""},
-    {"rehearse-dataset-generation/1", "dataset_format", "format"},
-    {"rehearse-drills/1", "verdicts.", ""},
-    {"rehearse-elastic/1", "events.event", "events.what"},
-    {"rehearse-elastic/1", "events.fastest_iteration_time", "events.fastest"},
-    {"rehearse-elastic/1", "set.proven_optimal", "proven"},
-    {"rehearse-elastic/1", "set.", ""},
-    {"rehearse-elastic/1", "single_losses.places.", "losses."},
-    {"rehearse-elastic/1", "single_losses.", ""},
-    {"rehearse-feed-grid/1", "points.", ""},
-    {"rehearse-feed-result/1", "evaluation.shares.", "evaluation."},
-    {"rehearse-feed-result/1", "evaluation.wait_seconds.most", "evaluation.wait_max"},
-    {"rehearse-feed-result/1", "evaluation.wait_seconds.", "evaluation.wait_"},
-    {"rehearse-feed-result/1", "training.shares.", "training."},
-    {"rehearse-feed-result/1", "training.wait_seconds.most", "training.wait_max"},
-    {"rehearse-feed-result/1", "training.wait_seconds.", "training.wait_"},
-    {"rehearse-goodput/1", "policies.policy", "policies.name"},
-    {"rehearse-goodput/1", "policies.shares.", "policies.share_"},
-    {"rehearse-max-accelerators/1", "au_target", "target"},
-    {"rehearse-max-accelerators/1", "probes.standard_error", "probes.error"},
-    {"rehearse-plan/2", "cluster.devices", "devices"},
-    {"rehearse-plan/2", "cluster.device_types.", "types."},
-    {"rehearse-plan/2", "iteration.", ""},
-    {"rehearse-plan/2", "iteration_time", "formula"},
-    {"rehearse-plan/2", "made_by.planner", "planner"},
-    {"rehearse-plan/2", "model.layers", "layers"},
-    {"rehearse-plan/2", "model.name", "model"},
-    {"rehearse-plan/2", "pipelines.stages.bytes.activations", "stages.activations"},
-    {"rehearse-plan/2", "pipelines.stages.bytes.parameters", "stages.parameters"},
-    {"rehearse-plan/2", "pipelines.stages.bytes.sent", "stages.sent"},
-    {"rehearse-plan/2", "pipelines.stages.bytes.total", "stages.memory"},
-    {"rehearse-plan/2", "pipelines.stages.seconds.", "stages."},
-    {"rehearse-plan/2", "pipelines.stages.", "stages."},
-    {"rehearse-plan/2", "proven_optimal", "proven"},
-    {"rehearse-plan/2", "schedule.chunks", "chunks"},
-    {"rehearse-plan/2", "schedule.kind", "schedule"},
-    {"rehearse-plan/2", "training.", ""},
-    {"rehearse-played-plan/1", "devices.peak_memory.total", "devices.peak"},
-    {"rehearse-played-plan/1", "formula.iteration_time", "formula"},
-    {"rehearse-price/1", "as_it_stands.memory_bytes", "memory"},
-    {"rehearse-price/1", "as_it_stands.", ""},
-    {"rehearse-price/1", "device_memory_bytes", "device_memory"},
-    {"rehearse-price/1", "interval.", ""},
-    {"rehearse-price/1", "planned.memory_bytes", "planned.memory"},
-    {"rehearse-profile/1", "devices.layers.backward", "backward"},
-    {"rehearse-profile/1", "devices.layers.forward", "forward"},
-    {"rehearse-report/1", "report", "output"},
-    {"rehearse-run/1", "seconds.", ""},
-    {"rehearse-simulation/1", "peak_activation_microbatches", "peak"},
-    {"rehearse-simulation/1", "steady_state", "iteration_time"},
-    {"rehearse-simulation-sweep/1", "points.", ""},
-    {"rehearse-sweep/1", "points.", ""},
-    {"rehearse-templates/2", "templates.nodes", "nodes"},
-    {"rehearse-templates/2", "templates.plan.iteration_time", "iteration_time"},
-    {"rehearse-trace-phases/1", "phases.phase", "phases.name"},
-    {"rehearse-trace-summary/1", "phases.phase", "phases.name"},
-    {"rehearse-validation/1", "ranking.", ""},
-    {"rehearse-validation/1", "results.best.gain", "runs.gain"},
-    {"rehearse-validation/1", "results.", "runs."},
-};
+} second_names[] = {ROWS_second_name};
 
 /* Of a value in a list's list: how many there are up to the end of each. NULL: it is in none. */
 static const struct api_value *ends_of(struct heard *heard, const char *name)

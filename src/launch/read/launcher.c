@@ -3,6 +3,8 @@
  * of 1.9, Slurm's and Open MPI's manuals. */
 #include "launch/read/read.h"
 
+#include "launch-names.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,48 +39,7 @@ static enum launcher launcher_of(const char *text)
 static const struct {
     enum launcher of;
     const char *option, *name;
-} counts[] = {
-    {TORCHRUN, "--nproc_per_node", "--nproc_per_node"},
-    {TORCHRUN, "--nnodes", "--nnodes"},
-    {DEEPSPEED, "--num_gpus", "--num_gpus"},
-    {DEEPSPEED, "--num_accelerators", "--num_gpus"},
-    {DEEPSPEED, "--num_nodes", "--num_nodes"},
-    {DEEPSPEED, "--hostfile", "deepspeed.hostfile"},
-    {DEEPSPEED, "-H", "deepspeed.hostfile"},
-    {DEEPSPEED, "--include", "deepspeed.include"},
-    {DEEPSPEED, "-i", "deepspeed.include"},
-    {ACCELERATE, "--num_processes", "--num_processes"},
-    {ACCELERATE, "--num_machines", "--num_machines"},
-    {SRUN, "--nodes", "srun.nodes"},
-    {SRUN, "-N", "srun.nodes"},
-    {SRUN, "--ntasks", "srun.ntasks"},
-    {SRUN, "-n", "srun.ntasks"},
-    {SRUN, "--ntasks-per-node", "srun.ntasks-per-node"},
-    {SRUN, "--gpus-per-node", "srun.gpus-per-node"},
-    {SRUN, "--gres", "srun.gres"},
-    {SRUN, "--gpus", "srun.gpus"},
-    {SRUN, "-G", "srun.gpus"},
-    {MPIRUN, "-np", "mpirun.np"},
-    {MPIRUN, "--np", "mpirun.np"},
-    {MPIRUN, "-n", "mpirun.np"},
-    {MPIRUN, "--n", "mpirun.np"},
-    {MPIRUN, "-c", "mpirun.np"},
-    {MPIRUN, "-npernode", "mpirun.npernode"},
-    {MPIRUN, "--npernode", "mpirun.npernode"},
-    {MPIRUN, "-N", "mpirun.npernode"},
-    {MPIRUN, "-ppn", "mpirun.npernode"},
-    {MPIRUN, "--map-by", "mpirun.map-by"},
-    {MPIRUN, "-map-by", "mpirun.map-by"},
-    {MPIRUN, "-H", "mpirun.host"},
-    {MPIRUN, "--host", "mpirun.host"},
-    {MPIRUN, "-host", "mpirun.host"},
-    {MPIRUN, "-hosts", "mpirun.host"},
-    {MPIRUN, "--hostfile", "mpirun.hostfile"},
-    {MPIRUN, "-hostfile", "mpirun.hostfile"},
-    {MPIRUN, "--machinefile", "mpirun.hostfile"},
-    {MPIRUN, "-machinefile", "mpirun.hostfile"},
-    {MPIRUN, "-f", "mpirun.hostfile"},
-};
+} counts[] = {ROWS_launcher_count};
 
 /* Words are alike but for '-' and '_' in long options; a letter, or mpirun's "-np", stands by itself. */
 static bool is_option(const char *text, size_t length, const char *option)

@@ -7,6 +7,7 @@
 
 #include "devices/architecture_config.h"
 #include "devices/tables.h"
+#include "launch-names.h"
 
 #include <string.h>
 #include <strings.h>
@@ -146,52 +147,7 @@ struct vocabulary {
 };
 
 /* Parts of a tokenizer's or checkpoint's name; the first that is found counts. */
-static const struct vocabulary families[] = {
-    {"llama-4", 202048},
-    {"llama4", 202048},
-    {"llama-3", 128256},
-    {"llama3", 128256},
-    {"codellama", 32016},
-    {"llama-2", 32000},
-    {"llama2", 32000},
-    {"llama_tokenizer", 32000},
-    {"open_llama", 32000},
-    {"mistral-nemo", 131072},
-    {"mixtral", 32000},
-    {"v0.3", 32768},
-    {"mistral", 32000},
-    {"qwen3", 151936},
-    {"qwen2", 151936},
-    {"qwen", 151936},
-    {"deepseek-v3", 129280},
-    {"deepseek-r1", 129280},
-    {"deepseek", 102400},
-    {"kimi", 163840},
-    {"gpt-oss", 201088},
-    {"gpt-neox", 50277},
-    {"gpt_neox", 50277},
-    {"20b_tokenizer", 50277},
-    {"pythia", 50277},
-    {"gpt2", 50257},
-    {"gemma-3", 262208},
-    {"gemma", 256000},
-    {"minitron", 256000},
-    {"nemotron", 256000},
-    {"falcon", 65024},
-    {"bloom", 250880},
-    {"bigscience/tokenizer", 250680},
-    {"oscar_13", 250680},
-    {"mt5", 250112},
-    {"t5", 32128},
-    {"bert", 30522},
-    {"opt-", 50272},
-    {"yi-", 64000},
-    {"baichuan2", 125696},
-    {"starcoder", 49152},
-    {"phi-3", 32064},
-    {"glm-4", 151552},
-    {"llava-1.5", 32064},
-};
+static const struct vocabulary families[] = {ROWS_tokenizer};
 
 /* Classes of tokenizers, whatever their file is called. */
 static const struct vocabulary types[] = {

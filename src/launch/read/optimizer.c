@@ -1,6 +1,8 @@
 /* Optimizers by their names, in all software: what they hold between steps, and what they exchange. */
 #include "launch/read/read.h"
 
+#include "launch-names.h"
+
 #include <string.h>
 
 /* By a part of the name; the first that is found counts. Names: transformers/training_args.py (OptimizerNames),
@@ -10,38 +12,7 @@ static const struct {
     const char *part;
     enum optimizer_kind kind;
     const char *why; /* what is not priced; NULL: nothing */
-} kinds[] = {
-    {"onebit", OPTIMIZER_USUAL, NULL},
-    {"1bit", OPTIMIZER_USUAL, NULL},
-    {"zeroone", OPTIMIZER_USUAL, NULL},
-    {"q_galore", OPTIMIZER_GALORE, "a projector in 4 bits"},
-    {"galore", OPTIMIZER_GALORE, NULL},
-    {"apollo", OPTIMIZER_APOLLO, NULL},
-    {"adafactor", OPTIMIZER_FACTORED, NULL},
-    {"came", OPTIMIZER_MOMENTUM, "factored second moments beside it"},
-    {"lomo", OPTIMIZER_NONE, NULL},
-    {"sinkgd", OPTIMIZER_NONE, NULL},
-    {"no_op", OPTIMIZER_NONE, NULL},
-    {"muon", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
-    {"dion", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
-    {"shampoo", OPTIMIZER_USUAL, "preconditioners of each matrix; Adam is priced"},
-    {"soap", OPTIMIZER_USUAL, "preconditioners of each matrix; Adam is priced"},
-    {"ademamix", OPTIMIZER_USUAL, "three moments; Adam's two are priced"},
-    {"adam_mini", OPTIMIZER_USUAL, "one second moment for a block; Adam's are priced"},
-    {"schedule_free", OPTIMIZER_USUAL, "a further copy of the parameters; Adam is priced"},
-    {"grokadamw", OPTIMIZER_USUAL, "a further average of the gradients; Adam is priced"},
-    {"flash_adam", OPTIMIZER_USUAL, "compressed states; Adam's are priced"},
-    {"adam", OPTIMIZER_USUAL, NULL},
-    {"distributed_optim", OPTIMIZER_USUAL, NULL},
-    {"adadelta", OPTIMIZER_USUAL, NULL},
-    {"rprop", OPTIMIZER_USUAL, NULL},
-    {"novograd", OPTIMIZER_MOMENTUM, NULL},
-    {"lamb", OPTIMIZER_USUAL, NULL},
-    {"lion", OPTIMIZER_MOMENTUM, NULL},
-    {"sgd", OPTIMIZER_MOMENTUM, NULL},
-    {"adagrad", OPTIMIZER_MOMENTUM, NULL},
-    {"rmsprop", OPTIMIZER_MOMENTUM, NULL},
-};
+} kinds[] = {ROWS_optimizer};
 
 void launch_set_optimizer(struct launch_options *options, struct launch_argument *by, const char *name,
                           int64_t rank)

@@ -1,6 +1,8 @@
 /* axolotl's and LLaMA-Factory's YAML: a model by name, trained by the Trainer of Hugging Face. */
 #include "launch/read/read.h"
 
+#include "launch-names.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -152,39 +154,7 @@ static void read_checkpointing(struct launch_options *options, const char *name)
 static const struct {
     const char *name;
     int targets;
-} matrices[] = {
-    {"q_proj", TARGET_QUERY},
-    {"k_proj", TARGET_KEY},
-    {"v_proj", TARGET_VALUE},
-    {"o_proj", TARGET_OUTPUT},
-    {"gate_proj", TARGET_GATE},
-    {"up_proj", TARGET_UP},
-    {"down_proj", TARGET_DOWN},
-    {"qkv_proj", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
-    {"gate_up_proj", TARGET_GATE | TARGET_UP},
-    {"q_a_proj", TARGET_QUERY},
-    {"q_b_proj", TARGET_QUERY},
-    {"kv_a_proj_with_mqa", TARGET_KEY},
-    {"kv_b_proj", TARGET_VALUE},
-    {"query_key_value", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
-    {"dense_h_to_4h", TARGET_GATE | TARGET_UP},
-    {"dense_4h_to_h", TARGET_DOWN},
-    {"linear_qkv", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
-    {"linear_q", TARGET_QUERY},
-    {"linear_k", TARGET_KEY},
-    {"linear_v", TARGET_VALUE},
-    {"linear_proj", TARGET_OUTPUT},
-    {"linear_fc1", TARGET_GATE | TARGET_UP},
-    {"linear_fc1_gate", TARGET_GATE},
-    {"linear_fc1_up", TARGET_UP},
-    {"linear_fc2", TARGET_DOWN},
-    {"attention_qkv", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
-    {"attention_dense", TARGET_OUTPUT},
-    {"mlp_fc1", TARGET_GATE | TARGET_UP},
-    {"mlp_fc2", TARGET_DOWN},
-    {"attention", TARGETS_ATTENTION},
-    {"mlp", TARGETS_MLP},
-};
+} matrices[] = {ROWS_matrix};
 
 /* Which matrices have adapters, by a list of their names, of which the last part counts ("model.layers.*.q_proj"). */
 void launch_settle_targets(struct launch_options *options, const char *name)
