@@ -82,7 +82,7 @@ static void price(struct launch_options *options)
     require(isfinite(price.time.seconds) && price.time.seconds > 0);
     require(isfinite(price.memory.total) && price.memory.total > 0);
     launch_price_print(&price, &text);
-    launch_price_write(&price, &json);
+    launch_price_write(&price, true, &json);
     require(text.length > 0);
     text_release(&text);
 }

@@ -200,6 +200,7 @@ struct rh_plan_request {
     bool pareto, explain, no_neighbours, fold_exact_factors /* must be false */, fold_longest_only;
     const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
     const char *page;            /* written: the answer as an HTML file */
+    bool explain_memory;
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
@@ -318,6 +319,7 @@ struct rh_price_request {
     double headroom;
     bool alone, explain, no_neighbours, strict;
     const char *root; /* a folder: files that the descriptions name may lie below it, too */
+    bool explain_memory;
 };
 RH_API rh_report *rh_price(const struct rh_price_request *request, const struct rh_call *call,
                            struct rh_error *error);

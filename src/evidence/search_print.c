@@ -336,6 +336,8 @@ void job_search_print(const struct job_search_report *report, struct text *out)
     print_simpler(report, out);
     print_parts(&best->time, out);
     print_memory(report, out);
+    if (report->explain_memory)
+        job_memory_print(&report->answer.search->plans[0].job, out);
     print_stages(best, out);
     print_plans(report, out);
     print_sensitivity(report, out);

@@ -11,6 +11,7 @@ struct job_search_report {
     bool no_neighbours;       /* its factor is not used */
     const struct plan_nearest *nearest;
     bool explain;                     /* name its known runs */
+    bool explain_memory;              /* and the terms of its memory */
     const struct plan_budget *budget; /* of the best plan; NULL: not asked for */
     const struct job_choice *simpler; /* a plan that is hardly slower; NULL: none */
 };

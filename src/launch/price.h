@@ -33,7 +33,7 @@ extern const char *const launch_use_names[LAUNCH_USES];
 
 void launch_price_print(const struct launch_price *price, struct text *out);
 
-/* Writes "rehearse-price/1". */
-void launch_price_write(const struct launch_price *price, struct json *json);
+/* Writes "rehearse-price/1"; `explains`: with the terms of the memory. */
+void launch_price_write(const struct launch_price *price, bool explains, struct json *json);
 
 #endif

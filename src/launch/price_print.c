@@ -329,7 +329,7 @@ FIELDS_RECORD(head, HEAD_FIELDS);
 FIELDS_RECORD(interval, INTERVAL_FIELDS);
 FIELDS_RECORD(fit, FIT_FIELDS);
 
-void launch_price_write(const struct launch_price *price, struct json *json)
+void launch_price_write(const struct launch_price *price, bool explains, struct json *json)
 {
     const struct launch_options *options = price->options;
     const struct job *job = &price->job;
@@ -369,6 +369,8 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     plan_write_nearest(&price->nearest, json);
     json_close(json);
     FIELDS_WRITE(&fit, fit_fields, json);
+    if (explains)
+        job_memory_write(job, json);
     if (price->planned)
         write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);
     else

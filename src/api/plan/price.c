@@ -113,8 +113,10 @@ static bool answer(const struct rh_price_request *given, const struct launch_pri
                    const struct estimate *estimate, struct api_report *report, struct error *err)
 {
     struct json *json = &report->json;
-    launch_price_write(price, json);
+    launch_price_write(price, given->explain_memory, json);
     launch_price_print(price, &report->text);
+    if (given->explain_memory)
+        job_memory_print(&price->job, &report->text);
     if (given->explain)
         estimate_print(estimate, &report->text);
     add_values(&report->base, price);
@@ -186,6 +188,7 @@ const struct option_spec api_price_options[] = {
               .max = 90),
     OPTION_OF(rh_price_request, alone, OPTION_FLAG, "alone"),
     OPTION_OF(rh_price_request, explain, OPTION_FLAG, "explain"),
+    OPTION_OF(rh_price_request, explain_memory, OPTION_FLAG, "explain-memory"),
     OPTION_OF(rh_price_request, no_neighbours, OPTION_FLAG, "no-neighbours"),
     OPTION_OF(rh_price_request, strict, OPTION_FLAG, "strict"),
     OPTION_OF(rh_price_request, plan, OPTION_FILE, "plan"),

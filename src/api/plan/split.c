@@ -233,6 +233,7 @@ static bool explain(const struct split *split, struct job_search_report *report,
     report->estimate = own_run_estimate(&best->job, &best->time);
     report->no_neighbours = split->options->asked.no_neighbours;
     report->explain = split->options->asked.explain;
+    report->explain_memory = split->options->asked.explain_memory;
     if (!split->options->asked.explain)
         return true;
     double before = stop_deadline(split->until);
@@ -256,9 +257,11 @@ static bool check_deadline(const struct split *split, struct error *err)
     const struct plan_options *given = split->options;
     if (split->software_count > 1)
         return error_set(err, ERROR_USAGE, "--deadline needs one software, not --software all");
-    return (!given->asked.explain && !given->csv) ||
+    return (!given->asked.explain && !given->asked.explain_memory && !given->csv) ||
            error_set(err, ERROR_USAGE, "--%s cannot be combined with --deadline, which gives one plan",
-                     given->asked.explain ? "explain" : "csv");
+                     given->asked.explain          ? "explain"
+                     : given->asked.explain_memory ? "explain-memory"
+                                                   : "csv");
 }
 
 static bool find_in_time(struct split *split, struct job_search *search,

@@ -164,7 +164,7 @@ bool split_sweep(struct split *split, struct error *err)
         .answer = answer_point,
         .head = write_head,
     };
-    static const char *const others[] = {"explain", "pareto", "top", "dot", "emit"};
+    static const char *const others[] = {"explain", "explain-memory", "pareto", "top", "dot", "emit"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
             return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep", others[i]);

@@ -7,6 +7,7 @@
 
 #include "cluster/cluster.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "cost/collective.h"
 #include "cost/context.h"
 #include "cost/experts.h"
@@ -222,6 +223,17 @@ struct job_memory {
     double runtime;     /* context, communication buffers, fragmentation */
 };
 
+/* The terms that add up to it, with their formulas. Terms below 0 save. */
+#define JOB_MEMORY_TERMS 24
+struct job_memory_terms {
+    int stage, count; /* the fullest stage, from 0 */
+    struct job_memory_term {
+        const char *part, *name, *when; /* part: a member of struct job_memory */
+        double bytes;
+        char formula[80];
+    } items[JOB_MEMORY_TERMS];
+};
+
 /* Checks that the degrees multiply to the devices, the batch splits evenly, and heads and layers divide. */
 bool job_check(const struct job *job, struct error *err);
 
@@ -392,6 +404,11 @@ struct job_memory job_memory_of(const struct job *job, const struct job_layers *
 double job_memory_floor(const struct job *job, const struct job_layers *layers, double kept);
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
                                    const struct job_layer *layer);
+
+/* Sets the terms of the fullest device. */
+void job_memory_explain(const struct job *job, struct job_memory_terms *terms);
+void job_memory_print(const struct job *job, struct text *out);
+void job_memory_write(const struct job *job, struct json *json); /* as a list "memory_terms" */
 
 /* The same for a single job. */
 struct job_time job_time(const struct job *job);

@@ -2,6 +2,47 @@
 #include "plan/split/job.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- terms, where they are asked for ---- */
+
+static const char always[] = "always", in_backward[] = "in a block's backward pass",
+                  gathering[] = "while a block is computed";
+
+__attribute__((format(printf, 6, 7))) static void note_term(struct job_memory_terms *terms, const char *part,
+                                                            const char *name, const char *when, double bytes,
+                                                            const char *format, ...)
+{
+    if (bytes == 0.0 || terms->count == JOB_MEMORY_TERMS)
+        return;
+    struct job_memory_term *term = &terms->items[terms->count++];
+    va_list args;
+    *term = (struct job_memory_term){.part = part, .name = name, .when = when, .bytes = bytes};
+    va_start(args, format);
+    vsnprintf(term->formula, sizeof term->formula, format, args);
+    va_end(args);
+}
+
+#define NOTE(terms, ...)                                                                                     \
+    do {                                                                                                     \
+        if (terms)                                                                                           \
+            note_term(terms, __VA_ARGS__);                                                                   \
+    } while (0)
+
+/* What is not there when memory is fullest. */
+static void drop_terms(struct job_memory_terms *terms, const char *part)
+{
+    int kept = 0;
+    for (int i = 0; terms && i < terms->count; i++)
+        if (strcmp(terms->items[i].part, part) != 0)
+            terms->items[kept++] = terms->items[i];
+    if (terms)
+        terms->count = kept;
+}
+
+/* ---- bytes ---- */
 
 /* Returns the micro-batches whose activations a stage holds at once under 1F1B; an interleaved pipeline holds more
  * (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
@@ -37,14 +78,38 @@ static double held(const struct job *job, const struct job_layer *stage, const s
                     stage->experts / (shared ? sharers->expert_ranks : 1.0));
 }
 
+/* Notes the two terms of that: of experts, and of all others. */
+static void note_held(struct job_memory_terms *terms, const char *part, const char *name,
+                      const char *of_experts, const struct job *job, const struct job_layer *stage,
+                      const struct sharers *sharers, double bytes, int from)
+{
+    bool shared = job->sharding >= from;
+    double ranks = shared ? sharers->ranks : 1.0, expert_ranks = shared ? sharers->expert_ranks : 1.0;
+    NOTE(terms, part, name, always, bytes * stage->parameters / ranks, "%.3g B x %.4g / %g", bytes,
+         stage->parameters, ranks);
+    NOTE(terms, part, of_experts, always, bytes * stage->experts / expert_ranks, "%.3g B x %.4g / %g", bytes,
+         stage->experts, expert_ranks);
+}
+
 /* Returns the further bytes: of a block in its backward pass or the loss, and of gathered shards. */
 static double working(const struct job *job, const struct job_layers *layers,
-                      const struct job_formats *formats, bool last, const struct job_layer *stage)
+                      const struct job_formats *formats, bool last, const struct job_layer *stage,
+                      struct job_memory_terms *terms)
 {
     const struct software *software = job->software;
-    double bytes = stage->working + software->matrix_working * (last ? 1.0 : 0.5) * stage->largest_matrix;
-    if (last)
-        bytes = fmax(bytes, layers->head.activations);
+    double each = software->matrix_working * (last ? 1.0 : 0.5), matrix = each * stage->largest_matrix;
+    double bytes = stage->working + matrix;
+    if (last && layers->head.activations > bytes) {
+        bytes = layers->head.activations;
+        NOTE(terms, "working", "logits and loss", "in the loss", bytes, "of %.4g x %.4g logits",
+             (double)job->microbatch * (double)job->sequence / job->degrees.context,
+             (double)job->model->vocabulary / job->degrees.tensor);
+    } else {
+        NOTE(terms, "working", "a block's results and gradients", in_backward, stage->working,
+             "%g x the widest tensors", software->backward_working);
+        NOTE(terms, "working", "largest matrix", in_backward, matrix, "%g B x %.4g", each,
+             stage->largest_matrix);
+    }
     bool keeps = job_keeps_gathered(job), stays = keeps || job->technique.reshard == SWITCH_OFF;
     bool experts = job_expert_shard_ranks(job) > 1.0; /* else they are here anyway */
     if (job_shard_ranks(job) <= 1.0)                  /* nothing to gather */
@@ -52,16 +117,29 @@ static double working(const struct job *job, const struct job_layers *layers,
     /* gathered: this block, those that are fetched ahead, and the gradients of one if it has any */
     double ahead = job->technique.prefetch > 0 ? job->technique.prefetch : 1.0;
     double others = job_is_frozen(job) ? 1.0 : 2.0;
-    if (job->sharding >= 3 && stays)
-        bytes += (formats->gathered + (job->degrees.pipeline > 1 || keeps ? formats->gradient : 0.0)) *
-                 (stage->parameters + (experts ? stage->experts : 0.0));
-    else if (job->sharding >= 3 && software->gathers_matrices)
-        bytes += formats->gathered * (others + ahead) * stage->largest_matrix;
-    else if (job->sharding >= 3)
-        bytes += formats->gathered * (others + ahead) * (experts ? stage->gathered : stage->gathered_alone);
-    if (job->sharding >= 3 && !stays && software->keeps_root)
-        bytes += fmax(formats->gathered, 2.0) * (layers->embedding.parameters + layers->head.parameters) *
-                 (1.0 - 1.0 / job_shard_ranks(job));
+    if (job->sharding < 3)
+        return bytes;
+    double width = formats->gathered, of = experts ? stage->gathered : stage->gathered_alone;
+    if (stays) {
+        width += job->degrees.pipeline > 1 || keeps ? formats->gradient : 0.0;
+        of = stage->parameters + (experts ? stage->experts : 0.0);
+        NOTE(terms, "working", "gathered weights and gradients", "during the iteration", width * of,
+             "%.3g B x %.4g", width, of);
+    } else {
+        width *= others + ahead;
+        of = software->gathers_matrices ? stage->largest_matrix : of;
+        NOTE(terms, "working", "gathered weights", gathering, width * of, "%.3g B x %g blocks x %.4g",
+             formats->gathered, others + ahead, of);
+    }
+    bytes += width * of;
+    if (!stays && software->keeps_root) {
+        double root = layers->embedding.parameters + layers->head.parameters;
+        double rest = 1.0 - 1.0 / job_shard_ranks(job);
+        width = fmax(formats->gathered, 2.0);
+        NOTE(terms, "working", "gathered embedding and head", "during the iteration", width * root * rest,
+             "%.3g B x %.4g x %.3g", width, root, rest);
+        bytes += width * root * rest;
+    }
     return bytes;
 }
 
@@ -101,8 +179,8 @@ static struct trained trained_of(const struct job *job, const struct job_layer *
     return trained;
 }
 
-struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
-                                   const struct job_layer *layer)
+static struct job_memory stage_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                      const struct job_layer *layer, struct job_memory_terms *terms)
 {
     const struct software *software = job->software;
     struct job_formats formats = job_formats_of(job);
@@ -139,19 +217,46 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     struct trained trained = trained_of(job, layer, &sharers, &formats);
     bool loss = stage == job_depth(job) - 1 || ((job_is_double(job) || job_is_folded(job)) && stage == 0);
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
+    double state = formats.state + unsharded;
+    double low = job_is_frozen(job) ? 0.0 : saved(job, layer, &sharers);
     struct job_memory memory = {
         .parameters = held(job, layer, &sharers, formats.parameter, 3) + trained.parameters,
         .gradients = job_is_frozen(job) ? trained.gradients : held(job, layer, &sharers, formats.gradient, 2),
-        .optimizer = job_is_frozen(job) ? trained.optimizer * on_device
-                                        : (held(job, layer, &sharers, formats.state + unsharded, 1) -
-                                           saved(job, layer, &sharers)) *
-                                              on_device,
+        .optimizer =
+            (job_is_frozen(job) ? trained.optimizer : held(job, layer, &sharers, state, 1) - low) * on_device,
         .activations = kept * flying,
-        .working = working(job, layers, &formats, loss, layer) + buffers,
+        .working = working(job, layers, &formats, loss, layer, terms) + buffers,
         .runtime = software->runtime_share * (double)job->device->memory,
     };
-    if (job->technique.step == SWITCH_ON)
+    if (terms) {
+        note_held(terms, "parameters", "weights", "experts' weights", job, layer, &sharers, formats.parameter,
+                  3);
+        NOTE(terms, "parameters", "adapters, embedding and head", always, trained.parameters,
+             "of %.4g and %.4g numbers", layer->adapters, layer->ends);
+        if (job_is_frozen(job)) {
+            NOTE(terms, "gradients", "of adapters", always, trained.gradients, "%.3g B x %.4g",
+                 formats.gradient, layer->adapters);
+            NOTE(terms, "optimizer", "adapters' states", always, trained.optimizer * on_device,
+                 "of %.4g numbers", layer->adapters);
+        } else {
+            note_held(terms, "gradients", "gradients", "experts' gradients", job, layer, &sharers,
+                      formats.gradient, 2);
+            note_held(terms, "optimizer", "states", "experts' states", job, layer, &sharers,
+                      state * on_device, 1);
+            NOTE(terms, "optimizer", "moments of low rank", always, -low * on_device, "rank %d",
+                 job_low_rank(job));
+        }
+        NOTE(terms, "activations", "kept for backward passes", "from a pass to its backward pass",
+             memory.activations, "%.4g B x %.4g micro-batches in flight", kept, flying);
+        NOTE(terms, "working", "on their way to the host", gathering, buffers, "those of 2 blocks of %.4g",
+             layer->blocks);
+        NOTE(terms, "runtime", "context, buffers, fragmentation", always, memory.runtime, "%.3g x %.4g B",
+             software->runtime_share, (double)job->device->memory);
+    }
+    if (job->technique.step == SWITCH_ON) {
         memory.gradients = 0.0;
+        drop_terms(terms, "gradients");
+    }
     /* the peak is in the last layer's backward pass, or in the step */
     if (software->late_gradients && job->degrees.pipeline == 1 && job_microbatches(job) == 1) {
         double step = job_is_frozen(job) ? 0.0
@@ -160,9 +265,14 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
                           : held(job, layer, &sharers, software->step_bytes, 1);
         if (memory.activations + memory.working > memory.gradients + step) {
             memory.gradients = 0.0;
+            drop_terms(terms, "gradients");
         } else {
             kept = memory.activations = 0.0;
             memory.working = step;
+            drop_terms(terms, "activations");
+            drop_terms(terms, "working");
+            NOTE(terms, "working", "the step's copies", "in the optimizer's step", step, "%.3g B of a number",
+                 software->step_bytes);
         }
     }
     const struct memory_stage bytes = {
@@ -173,6 +283,32 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     };
     memory.total = memory_of_stage(&bytes, flying);
     return memory;
+}
+
+struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                   const struct job_layer *layer)
+{
+    return stage_memory(job, layers, stage, layer, NULL);
+}
+
+void job_memory_explain(const struct job *job, struct job_memory_terms *terms)
+{
+    struct job_layers layers = job_layers_of(job);
+    double most = 0.0;
+    terms->count = 0;
+    for (int stage = 0; stage < job->degrees.pipeline; stage++) {
+        if (!job_stage_tells(job, &layers, stage))
+            continue;
+        struct job_layer layer =
+            job_stage(job, &layers, stage, job_stage_first(job, layers.block_count, stage),
+                      job_stage_first(job, layers.block_count, stage + 1));
+        struct job_memory_terms tried = {.stage = stage};
+        double total = stage_memory(job, &layers, stage, &layer, &tried).total;
+        if (total > most) {
+            most = total;
+            *terms = tried;
+        }
+    }
 }
 
 struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers)

@@ -57,6 +57,39 @@ static void activations_are_those_of_the_paper(void **state)
     near(memory.activations, expected * job.model->layers, 0.01);
 }
 
+/* The terms of --explain-memory are those that are added up, whatever the job. */
+static void terms_add_up(void **state)
+{
+    (void)state;
+    int tried = 0;
+    for (int i = 0; i < software_count(true); i++)
+        for (int pipeline = 1; pipeline <= 4; pipeline *= 4)
+            for (int variant = 0; variant < 64; variant++) {
+                struct job job = job_example();
+                job.software = software_at(i);
+                job.degrees.pipeline = pipeline;
+                job.degrees.data = job.devices / pipeline;
+                job.microbatch = variant & 1 ? 2 : 1;
+                job.batch = (variant & 2 ? 8 : 1) * job.degrees.data * job.microbatch;
+                job.sharding = variant >> 2 & 3;
+                job.technique.rank = variant & 16 ? 8 : 0;
+                job.technique.offload = variant & 32 ? 50 : 0;
+                job.technique.offload_activations = variant & 32 ? 4 : 0;
+                job.technique.step = variant & 32 && variant & 1 ? SWITCH_ON : SWITCH_USUAL;
+                job.recompute = variant & 32 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+                struct job_memory memory = job_memory(&job);
+                struct job_memory_terms terms;
+                double sum = 0.0;
+                job_memory_explain(&job, &terms);
+                for (int k = 0; k < terms.count; k++)
+                    sum += terms.items[k].bytes;
+                assert_in_range(terms.count, 4, JOB_MEMORY_TERMS - 1);
+                near(sum, memory.total, 1e-12);
+                tried++;
+            }
+    assert_true(tried > 1000);
+}
+
 /* nanotron's stages are filled up to their share of all matrices, the head's 2.45 blocks among them: the first has more,
  * the last none. A block keeps two inputs whole and fifteen rows in parts, gates' among them. */
 static void stages_weigh_the_head(void **state)
@@ -271,6 +304,7 @@ int main(void)
         cmocka_unit_test(sharding_takes_shares),
         cmocka_unit_test(activations_are_those_of_the_paper),
         cmocka_unit_test(stages_weigh_the_head),
+        cmocka_unit_test(terms_add_up),
         cmocka_unit_test(software_keeps_what_its_kernels_need),
         cmocka_unit_test(gradients_that_are_freed_come_late),
         cmocka_unit_test(recomputing_keeps_less),
