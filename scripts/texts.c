@@ -135,16 +135,13 @@ static bool add_rows(struct text *out, const struct doc_node *table, bool of_opt
     return ok;
 }
 
-/* Adds a cell of a list: a text in quotes, but a word of capitals as C has it. */
+/* Adds a cell of a list: a text in quotes, or what stands behind "=" as C has it. */
 static bool add_cell(struct text *out, const struct doc_node *cell, struct error *err)
 {
-    static const char of_c[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ |";
-    if (cell->type == DOC_NULL)
-        return text_add(out, "NULL"), true;
-    if (cell->type == DOC_STRING &&
-        (!isupper((unsigned char)*cell->text) || cell->text[strspn(cell->text, of_c)]))
+    if (cell->type == DOC_STRING && *cell->text != '=')
         return add_text(out, cell, err);
-    return text_add(out, cell->text), true;
+    text_add(out, cell->type == DOC_NULL ? "NULL" : cell->text + (*cell->text == '='));
+    return true;
 }
 
 /* Adds a table of lists as rows. */

@@ -3,8 +3,8 @@
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
  *   2. in texts.yaml what is said of it, and its table of options, rh_weigh_request;
- *      src/api/weigh.c: api_weigh_options[] = {OPTIONS_rh_weigh_request, OPTION_END}, a function that writes its answer,
- *      and API_COMMAND(weigh, "weigh", rh_weigh_request, .answer = weigh);
+ *      src/api/weigh.c: a function that writes its answer, and
+ *      API_WHOLE_COMMAND(weigh, "weigh", rh_weigh_request, .answer = weigh);
  *   3. a row in commands.c;
  *   4. src/cli/cmd_weigh.c: COMMAND(weigh, &api_weigh, …), and where the answer goes.
  *
@@ -44,6 +44,11 @@ struct api_command {
 #define API_COMMAND(word, its_name, request, ...)                                                            \
     const struct api_command api_##word = {                                                                  \
         .name = its_name, .options = api_##word##_options, .size = sizeof(struct request), __VA_ARGS__}
+
+/* The same with the table, which texts.yaml has whole. */
+#define API_WHOLE_COMMAND(word, its_name, request, ...)                                                      \
+    const struct option_spec api_##word##_options[] = {OPTIONS_##request, OPTION_END};                       \
+    API_COMMAND(word, its_name, request, __VA_ARGS__)
 
 /* In the order of `rehearse help`, ended by NULL. */
 extern const struct api_command *const api_commands[];

@@ -82,6 +82,4 @@ static rh_handle *make_profile(const void *context, const struct api_call *call,
     return api_profile_of(&profile, err);
 }
 
-const struct option_spec api_profile_show_options[] = {OPTIONS_rh_profile_request, OPTION_END};
-
-API_COMMAND(profile_show, "profile show", rh_profile_request, .make = make_profile);
+API_WHOLE_COMMAND(profile_show, "profile show", rh_profile_request, .make = make_profile);

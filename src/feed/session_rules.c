@@ -3,6 +3,8 @@
  * names the figure. */
 #include "feed/session.h"
 
+#include "names.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,40 +49,7 @@ enum allowance {
 static const struct allowed_key {
     const char *path;
     enum allowance allowance;
-} allowed_keys[] = {
-    /* section 10.1, table 2 */
-    {"dataset.num_files_train", ALLOWED},
-    {"dataset.num_subfolders_train", ALLOWED},
-    {"dataset.data_folder", ALLOWED},
-    {"reader.read_threads", ALLOWED},
-    {"reader.computation_threads", ALLOWED},
-    {"reader.transfer_size", ALLOWED},
-    {"reader.prefetch_size", ALLOWED_PREFETCH},
-    {"reader.odirect", ALLOWED_UNET3D},
-    {"checkpoint.checkpoint_folder", ALLOWED},
-    {"storage.storage_root", ALLOWED},
-    {"storage.storage_type", ALLOWED},
-    /* mlpstorage sets them in each run, or the rules ask for another value in each */
-    {"train.seed", ALLOWED},
-    {"workflow.generate_data", ALLOWED},
-    {"output.folder", ALLOWED},
-    {"output.log_file", ALLOWED},
-    {"checkpoint.mode", ALLOWED},
-    {"model.parallelism.data", ALLOWED_DATA},
-    {"model.name", ALLOWED_NAME},
-    /* rules of their own check these */
-    {"checkpoint.num_checkpoints_write", ALLOWED},
-    {"checkpoint.num_checkpoints_read", ALLOWED},
-    {"checkpoint.fsync", ALLOWED},
-    /* section 10.2, and the names of classes for data loaders of one's own */
-    {"framework", ALLOWED_OPEN},
-    {"dataset.format", ALLOWED_OPEN},
-    {"dataset.num_samples_per_file", ALLOWED_OPEN},
-    {"reader.data_loader", ALLOWED_OPEN},
-    {"reader.data_loader_sampler", ALLOWED_OPEN}, /* follows from the loader */
-    {"reader.reader_classname", ALLOWED_OPEN},
-    {"reader.data_loader_classname", ALLOWED_OPEN},
-};
+} allowed_keys[] = {ROWS_allowed_key};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

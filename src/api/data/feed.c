@@ -19,8 +19,6 @@ static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* 
 static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
 static const char *const rule_sets[] = {"none", "mlperf", NULL};
 
-const struct option_spec api_feed_options[] = {OPTIONS_rh_feed_request, OPTION_END};
-
 /* ---- what needs no run ---- */
 
 static bool list_workloads(struct api_report *report, struct error *err)
@@ -376,4 +374,4 @@ static rh_handle *make_feed(const void *request, const struct api_call *call, st
     return made;
 }
 
-API_COMMAND(feed, "feed", rh_feed_request, .make = make_feed, .ends_in_order = true);
+API_WHOLE_COMMAND(feed, "feed", rh_feed_request, .make = make_feed, .ends_in_order = true);

@@ -17,8 +17,6 @@ enum { GENERATE_WORKLOAD, GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERAT
 
 static const char *const applications[] = {"unet3d", "bert", "dlrm", NULL};
 
-const struct option_spec api_dataset_generate_options[] = {OPTIONS_rh_dataset_generate_request, OPTION_END};
-
 /* Sets the files of mean size for --size. Files that are larger each get as many samples as fit into it. */
 static bool fit_files(struct workload *workload, double size, struct error *err)
 {
@@ -255,5 +253,5 @@ static bool generate(const void *request, const struct api_call *call, struct ap
     return done;
 }
 
-API_COMMAND(dataset_generate, "dataset generate", rh_dataset_generate_request, .answer = generate,
-            .ends_in_order = true);
+API_WHOLE_COMMAND(dataset_generate, "dataset generate", rh_dataset_generate_request, .answer = generate,
+                  .ends_in_order = true);

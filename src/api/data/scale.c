@@ -10,8 +10,6 @@
 
 #include <inttypes.h>
 
-const struct option_spec api_dataset_scale_options[] = {OPTIONS_rh_dataset_scale_request, OPTION_END};
-
 static const struct field scaled_fields[] = {
     FIELD_OUT(struct dataset_scaled, "items", items, FIELD_INT64),
     FIELD_OUT(struct dataset_scaled, "files", files, FIELD_INT64),
@@ -75,4 +73,5 @@ static bool scale(const void *request, const struct api_call *call, struct api_r
     return done;
 }
 
-API_COMMAND(dataset_scale, "dataset scale", rh_dataset_scale_request, .answer = scale, .ends_in_order = true);
+API_WHOLE_COMMAND(dataset_scale, "dataset scale", rh_dataset_scale_request, .answer = scale,
+                  .ends_in_order = true);

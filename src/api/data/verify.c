@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 
-const struct option_spec api_dataset_verify_options[] = {OPTIONS_rh_dataset_verify_request, OPTION_END};
-
 static const char *const fault_names[] = {
     [DATASET_MISSING] = "missing",
     [DATASET_WRONG_SIZE] = "size",
@@ -90,5 +88,5 @@ static bool verify(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-API_COMMAND(dataset_verify, "dataset verify", rh_dataset_verify_request, .answer = verify,
-            .ends_in_order = true);
+API_WHOLE_COMMAND(dataset_verify, "dataset verify", rh_dataset_verify_request, .answer = verify,
+                  .ends_in_order = true);

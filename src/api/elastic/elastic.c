@@ -411,6 +411,4 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     return ok;
 }
 
-const struct option_spec api_elastic_options[] = {OPTIONS_rh_elastic_request, OPTION_END};
-
-API_COMMAND(elastic, "elastic", rh_elastic_request, .answer = find);
+API_WHOLE_COMMAND(elastic, "elastic", rh_elastic_request, .answer = find);

@@ -6,8 +6,6 @@
 #include "api/plan/handle.h"
 #include "figure/gnuplot.h"
 
-const struct option_spec api_figure_plan_options[] = {OPTIONS_rh_figure_plan_request, OPTION_END};
-
 struct drawing {
     const struct rh_figure_plan_request *asked;
     const struct plan *plan;
@@ -46,4 +44,4 @@ static rh_handle *draw_plan(const void *request, const struct api_call *call, st
     return handle;
 }
 
-API_COMMAND(figure_plan, "figure plan", rh_figure_plan_request, .make = draw_plan);
+API_WHOLE_COMMAND(figure_plan, "figure plan", rh_figure_plan_request, .make = draw_plan);

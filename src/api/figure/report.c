@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_spec api_report_page_options[] = {OPTIONS_rh_report_request, OPTION_END};
-
 struct page {
     rh_handle base;
     struct report report;
@@ -103,4 +101,4 @@ static rh_handle *make_report(const void *request, const struct api_call *call, 
     return page ? api_made(&page->base, make_page(page, request, call, err), err) : NULL;
 }
 
-API_COMMAND(report_page, "report", rh_report_request, .make = make_report);
+API_WHOLE_COMMAND(report_page, "report", rh_report_request, .make = make_report);

@@ -10,8 +10,6 @@
 
 enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
 
-const struct option_spec api_figure_steps_options[] = {OPTIONS_rh_figure_steps_request, OPTION_END};
-
 /* What the handle keeps: columns are the durations themselves. */
 struct kept {
     struct steps steps;
@@ -80,4 +78,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
            steps_print(steps, &kept->model, &report->text, err);
 }
 
-API_COMMAND(figure_steps, "figure steps", rh_figure_steps_request, .answer = answer);
+API_WHOLE_COMMAND(figure_steps, "figure steps", rh_figure_steps_request, .answer = answer);

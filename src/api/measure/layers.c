@@ -244,6 +244,4 @@ static bool measure(const void *request, const struct api_call *call, struct api
            read_options(given, &samples, err) && run_pinned(given, &samples, report, err);
 }
 
-const struct option_spec api_measure_layers_options[] = {OPTIONS_rh_measure_layers_request, OPTION_END};
-
-API_COMMAND(measure_layers, "measure layers", rh_measure_layers_request, .answer = measure);
+API_WHOLE_COMMAND(measure_layers, "measure layers", rh_measure_layers_request, .answer = measure);

@@ -298,6 +298,4 @@ static bool measure_links(const void *request, const struct api_call *call, stru
     return done;
 }
 
-const struct option_spec api_measure_links_options[] = {OPTIONS_rh_measure_links_request, OPTION_END};
-
-API_COMMAND(measure_links, "measure links", rh_measure_links_request, .answer = measure_links);
+API_WHOLE_COMMAND(measure_links, "measure links", rh_measure_links_request, .answer = measure_links);

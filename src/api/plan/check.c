@@ -208,6 +208,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
            .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or "             \
                    "else " TEXT_OF(PLAN_HEADROOM))
 
-const struct option_spec api_check_plan_options[] = {OPTIONS_rh_check_request, OPTION_END};
-
-API_COMMAND(check_plan, "check-plan", rh_check_request, .answer = answer);
+API_WHOLE_COMMAND(check_plan, "check-plan", rh_check_request, .answer = answer);

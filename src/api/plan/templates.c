@@ -80,6 +80,4 @@ static bool open_and_find(const void *request, const struct api_call *call, stru
     return ok;
 }
 
-const struct option_spec api_templates_options[] = {OPTIONS_rh_templates_request, OPTION_END};
-
-API_COMMAND(templates, "templates", rh_templates_request, .answer = open_and_find);
+API_WHOLE_COMMAND(templates, "templates", rh_templates_request, .answer = open_and_find);

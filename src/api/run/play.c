@@ -270,6 +270,4 @@ static bool play(const void *request, const struct api_call *call, struct api_re
 static const char *const computes[] = {"deadline", "kernels", NULL};
 static const char *const types[] = {"plan", "fp32", "bf16", NULL};
 
-const struct option_spec api_play_options[] = {OPTIONS_rh_play_request, OPTION_END};
-
-API_COMMAND(play, "run", rh_play_request, .answer = play);
+API_WHOLE_COMMAND(play, "run", rh_play_request, .answer = play);

@@ -177,8 +177,6 @@ const char *const simulate_levels[] = {"auto", "passes", "layers", NULL};
 const char *const simulate_save_waits[] = {"copies", "writes", "nothing", NULL};
 const char *const simulate_reshards[] = {"planned", "forward", "backward", "iteration", NULL};
 
-const struct option_spec api_simulate_options[] = {OPTIONS_rh_simulate_request, OPTION_END};
-
 bool simulate_is_given(const struct simulate_options *given, const char *name)
 {
     for (const struct option_spec *spec = api_simulate_options; spec->name; spec++)
@@ -447,4 +445,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-API_COMMAND(simulate, "simulate", rh_simulate_request, .answer = answer);
+API_WHOLE_COMMAND(simulate, "simulate", rh_simulate_request, .answer = answer);

@@ -510,6 +510,4 @@ static rh_handle *make_sweep(const void *request, const struct api_call *call, s
     return made;
 }
 
-const struct option_spec api_sweep_options[] = {OPTIONS_rh_sweep_request, OPTION_END};
-
-API_COMMAND(sweep, "sweep", rh_sweep_request, .make = make_sweep);
+API_WHOLE_COMMAND(sweep, "sweep", rh_sweep_request, .make = make_sweep);

@@ -554,6 +554,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-const struct option_spec api_compare_options[] = {OPTIONS_rh_compare_request, OPTION_END};
-
-API_COMMAND(compare, "compare", rh_compare_request, .answer = answer);
+API_WHOLE_COMMAND(compare, "compare", rh_compare_request, .answer = answer);

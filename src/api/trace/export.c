@@ -8,8 +8,6 @@
 enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
 
-const struct option_spec api_trace_export_options[] = {OPTIONS_rh_trace_export_request, OPTION_END};
-
 /* Converts seconds since the beginning to times. */
 static bool choose_range(const struct rh_trace_export_request *asked, struct trace_reader *reader,
                          struct trace_export_options *options, struct error *err)
@@ -70,4 +68,4 @@ static bool export(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-API_COMMAND(trace_export, "trace export", rh_trace_export_request, .answer = export);
+API_WHOLE_COMMAND(trace_export, "trace export", rh_trace_export_request, .answer = export);

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-const struct option_spec api_trace_phases_options[] = {OPTIONS_rh_trace_phases_request, OPTION_END};
-
 static bool find(const void *request, const struct api_call *call, struct api_report *report,
                  struct error *err)
 {
@@ -28,4 +26,4 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     return done;
 }
 
-API_COMMAND(trace_phases, "trace phases", rh_trace_phases_request, .answer = find);
+API_WHOLE_COMMAND(trace_phases, "trace phases", rh_trace_phases_request, .answer = find);

@@ -16,8 +16,6 @@ static void trace_import_write_json(const char *store, const struct trace_import
 
 /* rh_trace_import: traces of other tools become a trace of ours. */
 
-const struct option_spec api_trace_import_options[] = {OPTIONS_rh_trace_import_request, OPTION_END};
-
 static bool import_paths(const struct rh_trace_import_request *asked, struct trace_writer *writer,
                          struct trace_import_report *report, struct error *err)
 {
@@ -69,7 +67,7 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return done;
 }
 
-API_COMMAND(trace_import, "trace import", rh_trace_import_request, .answer = answer);
+API_WHOLE_COMMAND(trace_import, "trace import", rh_trace_import_request, .answer = answer);
 
 /* "2026-11-21T02:42:36.414760903Z" */
 static void add_time(struct text *out, int64_t time_ns)

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_spec api_trace_options[] = {OPTIONS_rh_trace_request, OPTION_END};
-
 static bool check(const struct rh_trace_request *asked, struct error *err)
 {
     int ways = (asked->command.count > 0 && !asked->cgroup) + (asked->pid > 0) + (asked->cgroup != NULL) +
@@ -154,4 +152,4 @@ static bool trace(const void *request, const struct api_call *call, struct api_r
     return done;
 }
 
-API_COMMAND(trace, "trace", rh_trace_request, .answer = trace, .ends_in_order = true);
+API_WHOLE_COMMAND(trace, "trace", rh_trace_request, .answer = trace, .ends_in_order = true);

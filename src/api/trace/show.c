@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-const struct option_spec api_trace_show_options[] = {OPTIONS_rh_trace_show_request, OPTION_END};
-
 /* What the handle keeps: lists are the rows themselves, and texts those of the reader. */
 struct kept {
     struct trace_reader *reader;
@@ -166,4 +164,4 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     return true;
 }
 
-API_COMMAND(trace_show, "trace show", rh_trace_show_request, .answer = answer);
+API_WHOLE_COMMAND(trace_show, "trace show", rh_trace_show_request, .answer = answer);

@@ -3,7 +3,7 @@
  * of 1.9, Slurm's and Open MPI's manuals. */
 #include "launch/read/read.h"
 
-#include "launch-names.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

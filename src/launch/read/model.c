@@ -7,7 +7,7 @@
 
 #include "devices/architecture_config.h"
 #include "devices/tables.h"
-#include "launch-names.h"
+#include "names.h"
 
 #include <string.h>
 #include <strings.h>

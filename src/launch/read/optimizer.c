@@ -1,7 +1,7 @@
 /* Optimizers by their names, in all software: what they hold between steps, and what they exchange. */
 #include "launch/read/read.h"
 
-#include "launch-names.h"
+#include "names.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* axolotl's and LLaMA-Factory's YAML: a model by name, trained by the Trainer of Hugging Face. */
 #include "launch/read/read.h"
 
-#include "launch-names.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <string.h>

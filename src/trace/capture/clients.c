@@ -1,4 +1,5 @@
 #include "trace/capture/clients.h"
+#include "names.h"
 
 #include "core/caller.h"
 #include "core/file.h"
@@ -33,31 +34,7 @@ static const struct {
     enum place place;
     const char *only;   /* its first argument makes it a client; NULL: it always is one */
     const char *unless; /* an argument that makes it none */
-} known[] = {
-    {"docker", CONTAINERS, NULL, NULL},
-    {"docker-compose", CONTAINERS, NULL, NULL},
-    {"nerdctl", CONTAINERS, NULL, NULL},
-    {"ctr", CONTAINERS, NULL, NULL},
-    {"crictl", CONTAINERS, NULL, NULL},
-    {"podman-remote", CONTAINERS, NULL, NULL},
-    {"podman", CONTAINERS, "--remote -r --url --connection -c", NULL},
-    {"lxc", CONTAINERS, NULL, NULL},
-    {"incus", CONTAINERS, NULL, NULL},
-    {"machinectl", CONTAINERS, NULL, NULL},
-    {"systemd-run", SERVICES, NULL, "--scope"},
-    {"kubectl", PODS, NULL, NULL},
-    {"oc", PODS, NULL, NULL},
-    {"srun", JOBS, NULL, NULL},
-    {"sbatch", JOBS, NULL, NULL},
-    {"qsub", JOBS, NULL, NULL},
-    {"bsub", JOBS, NULL, NULL},
-    {"jsrun", JOBS, NULL, NULL},
-    {"condor_submit", JOBS, NULL, NULL},
-    {"flux", JOBS, "run submit batch alloc bulksubmit", NULL},
-    {"ray", JOBS, "job submit exec", NULL},
-    {"ssh", HOSTS, NULL, NULL},
-    {"pdsh", HOSTS, NULL, NULL},
-};
+} known[] = {ROWS_client};
 #define KNOWN (sizeof known / sizeof *known)
 _Static_assert(KNOWN <= CAPTURE_CLIENTS, "more clients than counters");
 

@@ -2,6 +2,7 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "core/vector.h"
+#include "names.h"
 #include "trace/import/json.h"
 #include "trace/import/scan.h"
 #include "trace/steps/internal.h"
@@ -17,26 +18,7 @@
 static const struct {
     const char *name;
     enum steps_event event;
-} known[] = {
-    {"step_end", STEPS_STEP},
-    {"load_batch_mem", STEPS_LOAD},
-    {"load_batch_inner", STEPS_INNER},
-    {"load_batch_gpu", STEPS_COPY},
-    {"model_forward_pass", STEPS_FORWARD},
-    {"loss_tensor_calc", STEPS_LOSS},
-    {"model_backward_pass", STEPS_BACKWARD},
-    {"model_optim_step", STEPS_OPTIMIZER},
-    {"cum_loss_fn_calc", STEPS_BARRIER},
-    {"all_compute", STEPS_COMPUTE},
-    {"sample_load", STEPS_SAMPLE_LOAD},
-    {"sample_preproc", STEPS_SAMPLE_PREPARE},
-    {"batch_load", STEPS_BATCH_LOAD},
-    {"batch_preproc", STEPS_BATCH_PREPARE},
-    {"load_sample", STEPS_SAMPLE_LOAD},
-    {"load_batch", STEPS_BATCH_LOAD},
-    {"load_batch_to_mem", STEPS_LOAD},
-    {"load_batch_to_gpu", STEPS_COPY},
-};
+} known[] = {ROWS_step_event};
 
 const char *const steps_source_words[] = {"nothing", "MLLOG", "DLIO log", "DLIO output",
                                           "TensorFlow profiler"};
