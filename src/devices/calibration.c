@@ -12,9 +12,10 @@ static const struct field parameters[] = {
     CALIBRATION_PARAMETERS(X)
 #undef X
         FIELD_OPEN("run", FIELD_OTHER),
+    FIELD_OPEN("lab", FIELD_OTHER),
 };
 #define FIELD_COUNT     (sizeof parameters / sizeof *parameters)
-#define PARAMETER_COUNT (FIELD_COUNT - 1)
+#define PARAMETER_COUNT (FIELD_COUNT - 2)
 
 static const struct field own_fields[] = {
 #define X(type, name, text, min, max) FIELD(struct own_run, name, FIELD_##type, min, max),
@@ -22,6 +23,13 @@ static const struct field own_fields[] = {
 #undef X
 };
 #define OWN_COUNT (sizeof own_fields / sizeof *own_fields)
+
+static const struct field lab_fields[] = {
+#define X(type, name, text, min, max) FIELD(struct own_lab, name, FIELD_##type, min, max),
+    OWN_LAB_MEMBERS(X)
+#undef X
+};
+#define LAB_COUNT (sizeof lab_fields / sizeof *lab_fields)
 
 const struct calibration calibration_default = {
 #define X(name, text, min, max, value) .name = (value),
@@ -61,19 +69,22 @@ static bool read_entry(struct table_reader *r, const struct doc_node *map, void 
 {
     struct calibration *calibration = entry;
     struct own_run *own = &calibration->own;
-    const struct doc_node *run = doc_find(map, "run");
+    const struct doc_node *run = doc_find(map, "run"), *lab = doc_find(map, "lab");
     if (!doc_find(map, "gradients") && !calibration->like) /* files have had one number for both */
         calibration->gradients = calibration->inside;
-    if (!run)
+    if (!run && !lab)
         return true;
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {
         const struct doc_node *node = doc_find(map, parameters[i].key);
         if (node)
             return doc_error(r->doc, node, r->err,
-                             "an entry with 'run' has no parameters: it keeps the known ones");
+                             "an entry with 'run' or 'lab' has no parameters: it keeps the known ones");
     }
-    return fields_read(own, own_fields, OWN_COUNT, r->doc, run, r->err) && copy_text(r, &own->title) &&
-           copy_text(r, &own->device) && copy_text(r, &own->software);
+    if (lab && (!fields_read(&calibration->lab, lab_fields, LAB_COUNT, r->doc, lab, r->err) ||
+                !copy_text(r, &calibration->lab.software)))
+        return false;
+    return !run || (fields_read(own, own_fields, OWN_COUNT, r->doc, run, r->err) &&
+                    copy_text(r, &own->title) && copy_text(r, &own->device) && copy_text(r, &own->software));
 }
 
 const struct table_kind calibration_kind = {
@@ -90,11 +101,12 @@ const struct table_kind calibration_kind = {
     .read = read_entry,
 };
 
-static void write_own(const struct own_run *own, struct text *out)
+static void write_own(const char *key, const void *own, const struct field *fields, size_t count,
+                      struct text *out)
 {
-    text_add(out, "    run:\n");
-    for (size_t i = 0; i < OWN_COUNT; i++) {
-        const struct field *field = &own_fields[i];
+    text_format(out, "    %s:\n", key);
+    for (size_t i = 0; i < count; i++) {
+        const struct field *field = &fields[i];
         text_add(out, "      ");
         if (field->type == FIELD_TEXT)
             table_write_text(out, field->key,
@@ -110,10 +122,12 @@ void calibration_write(const struct calibration *calibration, struct text *out)
 {
     table_write_text(out, "  - name", calibration->name);
     table_write_text(out, "    fitted", calibration->fitted);
-    if (calibration->own.title) {
-        write_own(&calibration->own, out);
+    if (calibration->own.title)
+        write_own("run", &calibration->own, own_fields, OWN_COUNT, out);
+    if (calibration->lab.software)
+        write_own("lab", &calibration->lab, lab_fields, LAB_COUNT, out);
+    if (calibration->own.title || calibration->lab.software)
         return;
-    }
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         text_format(out, "    %s: %.4g\n", parameters[i].key, field_get(calibration, &parameters[i]));
 }

@@ -64,9 +64,25 @@ struct own_run {
 #undef X
 };
 
+/* What several runs of the user's own say of their lab (evidence/own_lab.h), likewise. */
+#define OWN_LAB_MEMBERS(X)                                                                                   \
+    X(TEXT, software, "of the runs, by its name in devices/software.h", 1, 0)                                \
+    X(INT, runs, "number of runs that were learned from", 1, 1000000)                                        \
+    X(DOUBLE, kernels, "time of kernels, as a share of the expected one", 0.02, 50)                          \
+    X(DOUBLE, transfers, "time of transfers that stay exposed, likewise", 0.02, 50)                          \
+    X(DOUBLE, block, "further seconds of each block and micro-batch", 0, 10)                                 \
+    X(DOUBLE, left, "ln of 1 + the 90th percentile of errors of runs left out", 0, 5)
+
+struct own_lab {
+#define X(type, name, text, min, max) MEMBER_##type name;
+    OWN_LAB_MEMBERS(X)
+#undef X
+};
+
 struct calibration {
     TABLE_NAMED; /* "hopper": a generation of devices */
     struct own_run own;
+    struct own_lab lab; /* software NULL: none */
 #define X(name, text, min, max, value) double name;
     CALIBRATION_PARAMETERS(X)
 #undef X
@@ -77,7 +93,7 @@ extern const struct table_kind calibration_kind;
 /* The default values. */
 extern const struct calibration calibration_default;
 
-/* Appends an entry of a calibration file. One with a run of the user's own has no parameters: it keeps the known
+/* Appends an entry of a calibration file. One with runs of the user's own has no parameters: it keeps the known
  * ones. */
 void calibration_write(const struct calibration *calibration, struct text *out);
 

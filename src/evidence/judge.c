@@ -3,6 +3,7 @@
 #include "devices/tables.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const run_part_names[] = {"nothing", "job",   "source", "software", "family",
@@ -97,10 +98,39 @@ struct estimate run_judge(const struct run *run, enum run_part without)
     row.likeness.called = run->framework;
     if (!tables_is_known(run->job.calibration, run->job.device))
         known.count = 0;
-    return neighbours_estimate(&known, &row.likeness, same_part[without], &row);
+    struct estimate estimate = neighbours_estimate(&known, &row.likeness, same_part[without], &row);
+    own_lab_apply(&estimate, &run->job, &run->predicted);
+    return estimate;
 }
 
 double run_by_nearest(const struct run *run, const struct estimate *estimate)
 {
     return estimate->count > 0 ? run->predicted.flops / estimate->neighbours[0].row->rate : 0.0;
+}
+
+bool judge_learn_lab(struct own_lab_fit *fit, struct validation *validation, const char *generation,
+                     const char *source, struct error *err)
+{
+    struct own_lab_run *runs = calloc((size_t)validation->count + 1, sizeof *runs);
+    const char *software = NULL;
+    int count = 0;
+    if (!runs)
+        return error_memory(err);
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (run->reason || !run->scored || strcmp(run->job.device->generation, generation) != 0)
+            continue;
+        software = software ? software : run->job.software->name;
+        runs[count++] =
+            own_lab_run_of(&run->job, &run->predicted, run->seconds, run_judge(run, PART_ITSELF).factor);
+    }
+    bool ok = count >= OWN_LAB_LEAST ||
+              error_set(err, ERROR_INFEASIBLE,
+                        "%s: %d runs of generation '%s' can be modelled, expected at least %d", source, count,
+                        generation, OWN_LAB_LEAST);
+    ok = ok && own_lab_learn(fit, runs, count, err);
+    if (ok)
+        fit->lab.software = software;
+    free(runs);
+    return ok;
 }

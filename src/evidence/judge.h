@@ -3,6 +3,7 @@
 #define REHEARSE_EVIDENCE_JUDGE_H
 
 #include "evidence/interval.h"
+#include "evidence/own_lab.h"
 #include "evidence/validate.h"
 
 /* Which known runs do not count. */
@@ -32,5 +33,9 @@ struct estimate run_judge(const struct run *run, enum run_part without);
 /* Returns the seconds of the nearest known run, scaled by the model's flops per device: what a user without a formula
  * would take. 0: there is none. */
 double run_by_nearest(const struct run *run, const struct estimate *estimate);
+
+/* Learns from the scored runs of a table on devices of a generation. `source` is named in messages. */
+bool judge_learn_lab(struct own_lab_fit *fit, struct validation *validation, const char *generation,
+                     const char *source, struct error *err);
 
 #endif

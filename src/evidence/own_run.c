@@ -3,6 +3,7 @@
 #include "devices/tables.h"
 #include "evidence/interval.h"
 #include "evidence/judge.h"
+#include "evidence/own_lab.h"
 #include "evidence/own_run_score.h"
 
 #include <math.h>
@@ -93,6 +94,7 @@ struct estimate own_run_estimate(const struct job *job, const struct job_time *t
         known.count = 0;
     struct estimate estimate = neighbours_estimate(&known, &likeness, NULL, NULL);
     own_run_apply(&estimate, &job->calibration->own, &likeness, time->seconds);
+    own_lab_apply(&estimate, job, time);
     return estimate;
 }
 

@@ -10,11 +10,12 @@
 #include "cost/calibrate/gemm.h"
 #include "cost/calibrate/links.h"
 #include "devices/tables.h"
-#include "evidence/calibrate_runs.h"
+#include "evidence/judge.h"
 #include "model/profile_measured.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -220,27 +221,26 @@ static bool fit_collectives(struct calibrate_report *report, const struct csv *c
 
 /* ---- runs ---- */
 
-static bool is_of_generation(const struct run *run, const void *generation)
-{
-    return strcmp(run->job.device->generation, generation) == 0;
-}
-
 static bool fit_runs(struct calibrate_report *report, struct error *err)
 {
     const char *generation = report->device->generation;
     const struct validation_defaults defaults = {.gpu = report->device->name};
     struct validation validation;
-    struct runs_fit fit;
+    struct own_lab_fit fit = {.lab = {.runs = 0}};
     if (!validation_load(&validation, report->given->runs, &defaults, err))
         return false;
     validation_predict(&validation, NULL);
-    struct error_score before = validation_score(&validation, is_of_generation, generation);
-    bool done = calibrate_runs(&fit, &validation, generation, report->given->runs, err);
+    bool done = judge_learn_lab(&fit, &validation, generation, report->given->runs, err);
     if (done) {
-        calibrate_add_line(report, "runs", generation, &before, &fit.left_out);
+        calibrate_add_line(report, "runs", generation, &fit.before, &fit.after);
         struct text *out = calibrate_add_file(report, "calibration");
+        struct calibration calibration = {.lab = fit.lab};
+        calibration.name = generation;
+        calibration.fitted = arena_format(&report->arena, "%d runs of %s", fit.lab.runs, report->given->runs);
         text_add(out, "format: rehearse-calibration/1\ngenerations:\n");
-        calibration_write(&fit.calibration, out);
+        calibration_write(&calibration, out);
+        report->lab = fit.lab;
+        done = calibration.fitted || error_memory(err);
     }
     validation_release(&validation);
     return done;
@@ -392,6 +392,30 @@ static void print_known(const struct calibrate_report *report, struct text *out)
     print_lines(report, products, all, out);
 }
 
+/* What was learned, in words; numbers that stay within a measurement's error are not. */
+static void print_lab(const struct own_lab *lab, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const char *head = "\nlearned: ";
+    if (fabs(log(lab->kernels)) > 0.01) {
+        text_format(out, "%skernels take %.2f of the expected time", head, lab->kernels);
+        head = ", ";
+    }
+    if (fabs(log(lab->transfers)) > 0.01) {
+        text_format(out, "%sthe network reaches %.2f of the expected speed", head, 1.0 / lab->transfers);
+        head = ", ";
+    }
+    if (lab->block > 1e-6) {
+        text_format(out, "%sthe host adds %s to each block and micro-batch", head,
+                    unit_text(&texts, lab->block, UNIT_TIME));
+        head = ", ";
+    }
+    text_add(out, *head == ','
+                      ? "\n"
+                      : "\nlearned: nothing that predicts runs left out better, and none of them worse "
+                        "at p90\n");
+}
+
 static void print(const struct calibrate_report *report, struct text *out)
 {
     if (report->run)
@@ -406,6 +430,8 @@ static void print(const struct calibrate_report *report, struct text *out)
     }
     print_head("fitted", false, out);
     print_lines(report, 0, report->line_count, out);
+    if (report->lab.runs > 0)
+        print_lab(&report->lab, out);
     if (report->fitted.name && report->fitted.pace > 0.0)
         text_format(out,
                     "\npace: %.3f (factor on the matrix products, clocks and power limit of its GPU type, "
@@ -429,6 +455,15 @@ static const struct field line_fields[] = {
     FIELD_CLOSE,
 };
 
+static const struct field lab_fields[] = {
+    FIELD_OPEN("learned", FIELD_FLAT_MAP),
+    FIELD_OUT(struct own_lab, "runs", runs, FIELD_INT),
+    FIELD_OUT(struct own_lab, "kernels", kernels, FIELD_DOUBLE),
+    FIELD_OUT(struct own_lab, "transfers", transfers, FIELD_DOUBLE),
+    FIELD_OUT(struct own_lab, "block", block, FIELD_DOUBLE),
+    FIELD_CLOSE,
+};
+
 static void write_json(const struct calibrate_report *report, struct json *json)
 {
     json_open_document(json, "rehearse-calibration-fit/1");
@@ -443,6 +478,8 @@ static void write_json(const struct calibrate_report *report, struct json *json)
         json_close(json);
     }
     json_close(json);
+    if (report->lab.runs > 0)
+        FIELDS_WRITE(&report->lab, lab_fields, json);
     if (report->run)
         calibrate_run_write(report, json);
     json_close(json);

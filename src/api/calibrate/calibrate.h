@@ -42,6 +42,7 @@ struct calibrate_report {
     const struct cost_device *device; /* NULL: all, with --known */
     struct cost_device fitted;        /* the device with the fit of --gemm; name NULL: there is none */
     struct calibrate_run *run;        /* of --log; NULL: there is none */
+    struct own_lab lab;               /* of --runs; runs 0: there is none */
     int line_count, file_count;
     int product_lines; /* of --known, the first of them */
     enum calibrate_left_out left_out;
