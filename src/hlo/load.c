@@ -58,8 +58,8 @@ bool hlo_is_mlir(const char *text, size_t length)
 #define BYTECODE "ML\xefR"
 #define EXPORTED 65536 /* bytes in which an export's own numbers end and its module begins */
 
-/* What torch_xla and StableHLO's portable artifacts are, and jax.export serialises behind some numbers. No text has zeros in its
- * first line. */
+/* What torch_xla and StableHLO's portable artifacts are, and jax.export serialises behind some numbers. No text has
+ * zeros in its first line. */
 static bool is_bytecode(const char *text, size_t length)
 {
     size_t mark = strlen(BYTECODE);

@@ -187,6 +187,36 @@ bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_
     return true;
 }
 
+const struct hlo_shape *hlo_make_array(struct arena *arena, enum hlo_type type, const int64_t *dims, int rank)
+{
+    struct hlo_shape *shape = ARENA_NEW(arena, struct hlo_shape);
+    struct hlo_ints copy = hlo_make_ints(arena, dims, rank);
+    if (!shape || !copy.at)
+        return NULL;
+    *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy.at};
+    return shape;
+}
+
+const struct hlo_shape *hlo_make_tuple(struct arena *arena, struct hlo_instruction *const *values, int count)
+{
+    struct hlo_shape *shape = ARENA_NEW(arena, struct hlo_shape);
+    const struct hlo_shape **parts = ARENA_ARRAY(arena, (size_t)count, const struct hlo_shape *);
+    if (!shape || !parts)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        parts[i] = values[i]->shape;
+    *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = parts};
+    return shape;
+}
+
+struct hlo_ints hlo_make_ints(struct arena *arena, const int64_t *numbers, int count)
+{
+    int64_t *copy = ARENA_ARRAY(arena, (size_t)count, int64_t);
+    if (copy && count)
+        memcpy(copy, numbers, (size_t)count * sizeof *copy);
+    return copy ? (struct hlo_ints){count, copy} : (struct hlo_ints){0, NULL};
+}
+
 int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels, int64_t label)
 {
     for (int i = 0; i < labels.count && i < shape->rank; i++)

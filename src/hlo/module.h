@@ -135,16 +135,15 @@ struct hlo_instruction {
     uint32_t line, column; /* of its name in the text */
     const char *name;      /* without '%' */
     const struct hlo_shape *shape;
-    int operand_count;
-    struct hlo_instruction **operands; /* of the same computation, each with a smaller index */
-    int callee_count;
+    int operand_count, callee_count;
+    struct hlo_instruction **operands;       /* of the same computation, each with a smaller index */
     struct hlo_computation **callees;        /* while: condition, body; select-and-scatter: select, scatter */
     const struct hlo_attributes *attributes; /* never NULL; shared when nothing is set */
     int64_t parameter;                       /* of a parameter: its number */
     struct hlo_instruction *outside;         /* of a captured parameter: the value that it stands for */
     bool splat;                              /* a constant written as one number for all its elements */
-    int shared; /* hlo_as_xla: constants of a special function that others in its computation have written; HLO_ANY: all */
-    bool has_value; /* a scalar integer or predicate constant: `value` is known */
+    bool has_value;                          /* a scalar integer or predicate constant: `value` is known */
+    int shared; /* hlo_as_xla: constants of a special function that others have written; HLO_ANY: all */
     int64_t value;
     double number; /* of a splat constant: what all elements are; NAN: not known */
 };
@@ -203,8 +202,8 @@ bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const cha
 
 void hlo_release(struct hlo_module *module);
 
-/* Makes of a module that was read from StableHLO the HLO that XLA's own translation makes of it, which is what XLA counts
- * (hlo/xla); another module stays as it is. */
+/* Makes of a module that was read from StableHLO the HLO that XLA's own translation makes of it, which is what XLA
+ * counts (hlo/xla); another module stays as it is. */
 bool hlo_as_xla(struct hlo_module *module, struct error *err);
 
 /* Gives an element of 4 bits or less a byte, as XLA does, unless its layout says how many bits it has. */
@@ -233,8 +232,8 @@ static inline int64_t hlo_minor(const struct hlo_shape *shape, int i)
 /* Returns the elements of an array (1 for a scalar, 0 if it is no array). */
 int64_t hlo_elements(const struct hlo_shape *shape);
 
-/* Returns bytes as XLA's ShapeSize: arrays elements x bits, in whole bytes, tuples 8 per part (a table of pointers), a token
- * 0, opaque 8. */
+/* Returns bytes as XLA's ShapeSize: arrays elements x bits, in whole bytes, tuples 8 per part (a table of pointers),
+ * a token 0, opaque 8. */
 int64_t hlo_bytes(const struct hlo_shape *shape);
 
 /* Returns the bytes of all arrays in the shape, also inside tuples. */
@@ -248,6 +247,12 @@ bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b);
 /* Returns whether two shapes have the same dimensions, apart from the one numbered `except` (-1: none). A size of -1,
  * which only the reader of StableHLO has for a while, is not known yet and matches any. */
 bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_t except);
+
+/* Copy an array's shape, a tuple's of its values' shapes, and numbers; NULL, or no numbers at all: memory is out. */
+const struct hlo_shape *hlo_make_array(struct arena *arena, enum hlo_type type, const int64_t *dims,
+                                       int rank);
+const struct hlo_shape *hlo_make_tuple(struct arena *arena, struct hlo_instruction *const *values, int count);
+struct hlo_ints hlo_make_ints(struct arena *arena, const int64_t *numbers, int count);
 
 /* Returns the size of a convolution's dimension with this label; 0 if there is none. */
 int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels, int64_t label);
@@ -263,8 +268,8 @@ struct hlo_users {
 bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
                     struct arena *arena);
 
-/* Computes an operation of numbers, one of each of its at most three operands. Returns false if it has no value, or is not
- * one that XLA's folder computes. */
+/* Computes an operation of numbers, one of each of its at most three operands. Returns false if it has no value, or
+ * is not one that XLA's folder computes. */
 bool hlo_compute(const struct hlo_instruction *in, const double x[3], double *number);
 
 /* Returns a while loop's iterations: known_trip_count, else derived from its condition (an induction variable

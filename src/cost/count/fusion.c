@@ -281,7 +281,7 @@ static bool leaf_reads(struct fusion_context *f, const struct hlo_shape *shape,
 }
 
 static bool count_parameters(struct fusion_context *f, const struct hlo_instruction *fusion,
-                             struct instruction_count *count)
+                             struct instruction_count *n)
 {
     struct count_sum *sum = &f->c->sums[f->fused->index];
     sum->parameter_reads = ARENA_ARRAY(f->c->scratch, (size_t)f->fused->parameter_count, double);
@@ -293,10 +293,10 @@ static bool count_parameters(struct fusion_context *f, const struct hlo_instruct
         if (!leaf_reads(f, parameter->shape, parameter, &bytes))
             return false;
         sum->parameter_reads[i] = f->c->gpu ? 0 : value_reads(f->c, &f->users, parameter);
-        count->bytes += bytes;
-        count_set_operand(fusion, count, i, bytes);
+        n->bytes += bytes;
+        count_set_operand(fusion, n, i, bytes);
         if (i < fusion->operand_count)
-            count->operand_use[i] = f->c->gpu ? f->uses.use[parameter->index] : 1;
+            n->operand_use[i] = f->c->gpu ? f->uses.use[parameter->index] : 1;
     }
     return true;
 }
@@ -312,7 +312,7 @@ static double written_bytes(const struct fusion_context *f, const struct hlo_ins
 }
 
 static void count_output(const struct fusion_context *f, const struct hlo_instruction *fusion,
-                         struct instruction_count *count)
+                         struct instruction_count *n)
 {
     const struct hlo_instruction *root = f->fused->root;
     double bytes = 0;
@@ -321,12 +321,12 @@ static void count_output(const struct fusion_context *f, const struct hlo_instru
             bytes += written_bytes(f, root->operands[i], fusion->shape->parts[i]);
     else
         bytes = written_bytes(f, root, fusion->shape);
-    count->output_bytes = bytes;
-    count->bytes = bytes;
+    n->output_bytes = bytes;
+    n->bytes = bytes;
 }
 
 /* Constants of one element, and on a GPU slightly larger ones, are part of the code. */
-static void count_constants(const struct fusion_context *f, struct instruction_count *count)
+static void count_constants(const struct fusion_context *f, struct instruction_count *n)
 {
     double max = f->c->gpu ? 8 : 1;
     for (int i = 0; i < f->fused->count; i++) {
@@ -334,88 +334,86 @@ static void count_constants(const struct fusion_context *f, struct instruction_c
         if (constant->opcode != HLO_CONSTANT || (double)hlo_elements(constant->shape) <= max)
             continue;
         double use = f->c->gpu ? f->uses.use[i] : 1;
-        count->bytes += (double)hlo_bytes(constant->shape) * (f->c->repeated ? use : fmin(use, 1));
+        n->bytes += (double)hlo_bytes(constant->shape) * (f->c->repeated ? use : fmin(use, 1));
     }
 }
 
 /* An instruction that is computed several times takes that many times the operations. */
-static void count_uses(const struct fusion_context *f, struct instruction_count *count)
+static void count_uses(const struct fusion_context *f, struct instruction_count *n)
 {
     const struct instruction_count *counts = count_of(f->c, f->fused);
-    count->flops = count->emitted = 0;
+    n->flops = n->emitted = 0;
     for (int i = 0; i < f->fused->count; i++) {
-        count->flops += f->uses.use[i] * counts[i].flops;
-        count->emitted += f->uses.emitted[i];
+        n->flops += f->uses.use[i] * counts[i].flops;
+        n->emitted += f->uses.emitted[i];
     }
 }
 
 static bool count_fused(struct fusion_context *f, const struct hlo_instruction *fusion,
-                        struct instruction_count *count)
+                        struct instruction_count *n)
 {
     const struct count_sum *sum = &f->c->sums[f->fused->index];
-    count->flops = sum->flops;
-    count->transcendentals = sum->transcendentals;
-    count->transferred = sum->transferred;
-    count->unknown = sum->unknown;
-    count_output(f, fusion, count);
+    n->flops = sum->flops;
+    n->transcendentals = sum->transcendentals;
+    n->transferred = sum->transferred;
+    n->unknown = sum->unknown;
+    count_output(f, fusion, n);
     if (f->c->gpu) {
         if (!count_uses_find(&f->uses, f->c->out, f->fused, &f->scratch, f->c->err))
             return false;
-        count_uses(f, count);
+        count_uses(f, n);
     }
-    count_constants(f, count);
+    count_constants(f, n);
     return (hlo_find_users(&f->users, f->fused->instructions, f->fused->count, &f->scratch) &&
-            count_parameters(f, fusion, count)) ||
+            count_parameters(f, fusion, n)) ||
            error_memory(f->c->err);
 }
 
 /* A custom fusion around a gather or a scatter is one. */
 static bool count_custom(const struct counter *c, const struct hlo_instruction *fusion,
-                         struct instruction_count *count)
+                         struct instruction_count *n)
 {
     const struct hlo_computation *fused = fusion->callees[0];
     for (int i = 0; i < fused->count; i++) {
         const struct hlo_instruction *in = fused->instructions[i];
         if (in->opcode == HLO_GATHER) {
-            count_gather(in, fusion, count);
+            count_gather(in, fusion, n);
             return true;
         }
         if (in->opcode == HLO_SCATTER) {
-            count_scatter(c, in, fusion, count);
+            count_scatter(c, in, fusion, n);
             return true;
         }
     }
     return false;
 }
 
-static void copy_counts(struct instruction_count *count, const struct count_sum *sum)
+static void copy_counts(struct instruction_count *n, const struct count_sum *sum)
 {
     struct instruction_count copy = *sum->fused;
-    copy.operand_bytes = count->operand_bytes;
-    copy.operand_use = count->operand_use;
-    *count = copy;
-    memcpy(count->operand_bytes, sum->fused->operand_bytes,
-           (size_t)sum->fused_operands * sizeof *count->operand_bytes);
-    memcpy(count->operand_use, sum->fused->operand_use,
-           (size_t)sum->fused_operands * sizeof *count->operand_use);
+    copy.operand_bytes = n->operand_bytes;
+    copy.operand_use = n->operand_use;
+    *n = copy;
+    memcpy(n->operand_bytes, sum->fused->operand_bytes,
+           (size_t)sum->fused_operands * sizeof *n->operand_bytes);
+    memcpy(n->operand_use, sum->fused->operand_use, (size_t)sum->fused_operands * sizeof *n->operand_use);
 }
 
-bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
-                  struct instruction_count *count)
+bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion, struct instruction_count *n)
 {
     if (!fusion->callee_count)
         return true;
-    if (fusion->attributes->fusion_kind == HLO_FUSION_CUSTOM && count_custom(c, fusion, count))
+    if (fusion->attributes->fusion_kind == HLO_FUSION_CUSTOM && count_custom(c, fusion, n))
         return true;
     struct count_sum *sum = &c->sums[fusion->callees[0]->index];
     if (sum->fused && sum->fused_operands == fusion->operand_count) {
-        copy_counts(count, sum);
+        copy_counts(n, sum);
         return true;
     }
     struct fusion_context f = {.c = c, .fused = fusion->callees[0]};
-    bool done = count_fused(&f, fusion, count);
+    bool done = count_fused(&f, fusion, n);
     arena_release(&f.scratch);
-    sum->fused = count;
+    sum->fused = n;
     sum->fused_operands = fusion->operand_count;
     return done;
 }

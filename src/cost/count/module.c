@@ -157,32 +157,32 @@ int count_ceil_log2(double n)
 
 /* Counts output and operands as read and written whole, and no operations. */
 static void count_default(const struct counter *c, const struct hlo_instruction *in,
-                          struct instruction_count *count)
+                          struct instruction_count *n)
 {
     /* A tuple's output was its table of pointers once, and is the sum of its arrays today. */
     bool fork = c->options.rules == COUNT_XLA_FORK;
-    count->output_bytes = fork ? (double)hlo_bytes(in->shape) : count_leaf_bytes(in->shape);
-    count->bytes = count->output_bytes;
+    n->output_bytes = fork ? (double)hlo_bytes(in->shape) : count_leaf_bytes(in->shape);
+    n->bytes = n->output_bytes;
     for (int i = 0; i < in->operand_count; i++) {
-        count->operand_bytes[i] = (double)hlo_bytes(in->operands[i]->shape);
-        count->operand_use[i] = 1;
-        count->bytes += count->operand_bytes[i];
+        n->operand_bytes[i] = (double)hlo_bytes(in->operands[i]->shape);
+        n->operand_use[i] = 1;
+        n->bytes += n->operand_bytes[i];
     }
-    count->emitted = 1;
+    n->emitted = 1;
 }
 
-void count_nothing(const struct hlo_instruction *in, struct instruction_count *count)
+void count_nothing(const struct hlo_instruction *in, struct instruction_count *n)
 {
-    count->bytes = count->output_bytes = 0;
+    n->bytes = n->output_bytes = 0;
     for (int i = 0; i < in->operand_count; i++)
-        count->operand_bytes[i] = 0;
+        n->operand_bytes[i] = 0;
 }
 
-void count_set_operand(const struct hlo_instruction *in, struct instruction_count *count, int operand,
+void count_set_operand(const struct hlo_instruction *in, struct instruction_count *n, int operand,
                        double bytes)
 {
     if (operand < in->operand_count)
-        count->operand_bytes[operand] = bytes;
+        n->operand_bytes[operand] = bytes;
 }
 
 static const struct count_sum *callee_sum(const struct counter *c, const struct hlo_instruction *in,
@@ -192,7 +192,7 @@ static const struct count_sum *callee_sum(const struct counter *c, const struct 
 }
 
 void count_add_function(const struct counter *c, const struct hlo_instruction *in,
-                        struct instruction_count *count, int callee, double times)
+                        struct instruction_count *n, int callee, double times)
 {
     const struct count_sum *sum = callee_sum(c, in, callee);
     if (!sum)
@@ -200,48 +200,48 @@ void count_add_function(const struct counter *c, const struct hlo_instruction *i
     /* XLA makes a reduction of no elements to one take back an operation. */
     if (times < 0 && c->options.rules == COUNT_REHEARSE)
         times = 0;
-    count->flops += times * sum->flops;
-    count->transcendentals += times * sum->transcendentals;
-    count->unknown |= sum->unknown;
+    n->flops += times * sum->flops;
+    n->transcendentals += times * sum->transcendentals;
+    n->unknown |= sum->unknown;
 }
 
-void count_add_call(const struct counter *c, const struct hlo_instruction *in,
-                    struct instruction_count *count, int callee, double times)
+void count_add_call(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n,
+                    int callee, double times)
 {
     const struct count_sum *sum = callee_sum(c, in, callee);
     if (!sum)
         return;
-    count_add_function(c, in, count, callee, times);
-    count->bytes += times * sum->bytes;
-    count->output_bytes += times * sum->output_bytes;
-    count->transferred += times * sum->transferred;
-    count->emitted += sum->emitted;
+    count_add_function(c, in, n, callee, times);
+    n->bytes += times * sum->bytes;
+    n->output_bytes += times * sum->output_bytes;
+    n->transferred += times * sum->transferred;
+    n->emitted += sum->emitted;
     for (int i = 0; i < in->operand_count && i < sum->operand_count; i++) {
-        count->operand_bytes[i] += times * sum->operand_bytes[i];
-        count->operand_use[i] += sum->operand_use[i];
+        n->operand_bytes[i] += times * sum->operand_bytes[i];
+        n->operand_use[i] += sum->operand_use[i];
     }
 }
 
-void count_unknown(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *count)
+void count_unknown(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n)
 {
     double value = c->options.rules == COUNT_REHEARSE ? 0 : -1;
-    count->flops = count->bytes = count->output_bytes = value;
+    n->flops = n->bytes = n->output_bytes = value;
     for (int i = 0; i < in->operand_count; i++)
-        count->operand_bytes[i] = value;
-    count->unknown = true;
+        n->operand_bytes[i] = value;
+    n->unknown = true;
 }
 
 static bool count_instruction(struct counter *c, const struct hlo_instruction *in,
-                              struct instruction_count *count)
+                              struct instruction_count *n)
 {
     const struct hlo_operation *op = &hlo_operations[in->opcode];
     if (in->operand_count < op->min && !(op->traits & HLO_CAPTURES)) /* the rules look at them */
         return error_set(c->err, ERROR_INPUT, "%s:%u:%u: %s of %d operands, expected at least %d",
                          c->module->path, in->line, in->column, op->name, in->operand_count, op->min);
-    count_default(c, in, count);
-    bool done = (c->gpu && count_gpu(c, in, count)) ||
-                (c->options.rules == COUNT_REHEARSE && count_rehearse(c, in, count));
-    return done || count_xla(c, in, count);
+    count_default(c, in, n);
+    bool done =
+        (c->gpu && count_gpu(c, in, n)) || (c->options.rules == COUNT_REHEARSE && count_rehearse(c, in, n));
+    return done || count_xla(c, in, n);
 }
 
 static bool is_elementwise_computation(const bool *elementwise, const struct hlo_computation *computation)
@@ -272,18 +272,18 @@ bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction 
 
 /* Adds an instruction to the sums of its computation. */
 static void add_up(const struct counter *c, struct count_sum *sum, const struct hlo_instruction *in,
-                   const struct instruction_count *count)
+                   const struct instruction_count *n)
 {
-    sum->flops += count->flops;
-    sum->transcendentals += count->transcendentals;
-    sum->bytes += count->bytes;
-    sum->output_bytes += count->output_bytes;
-    sum->transferred += count->transferred;
-    sum->emitted += count->emitted;
-    sum->unknown |= count->unknown;
+    sum->flops += n->flops;
+    sum->transcendentals += n->transcendentals;
+    sum->bytes += n->bytes;
+    sum->output_bytes += n->output_bytes;
+    sum->transferred += n->transferred;
+    sum->emitted += n->emitted;
+    sum->unknown |= n->unknown;
     for (int i = 0; i < in->operand_count; i++) {
-        sum->operand_bytes[i] += count->operand_bytes[i];
-        sum->operand_use[i] += count->operand_use[i];
+        sum->operand_bytes[i] += n->operand_bytes[i];
+        sum->operand_use[i] += n->operand_use[i];
     }
     /* GpuHloCostAnalysis visits the wrapped computation with the visitor that sums up this one. */
     if (c->options.rules == COUNT_XLA_GPU && in->opcode == HLO_ASYNC_START && in->callee_count) {

@@ -73,71 +73,70 @@ static double reduction_flops(const struct counter *c, const struct hlo_instruct
 }
 
 static void count_all_reduce(const struct counter *c, const struct hlo_instruction *in,
-                             struct instruction_count *count)
+                             struct instruction_count *n)
 {
-    count->flops = reduction_flops(c, in);
-    count->output_bytes = count->bytes = count_leaf_bytes(in->shape);
+    n->flops = reduction_flops(c, in);
+    n->output_bytes = n->bytes = count_leaf_bytes(in->shape);
     if (in->opcode == HLO_ALL_REDUCE || c->options.rules == COUNT_XLA_FORK)
         for (int i = 0; i < in->operand_count; i++)
-            count->bytes += count->operand_bytes[i];
+            n->bytes += n->operand_bytes[i];
 }
 
 /* A ring of n devices: n - 1 steps that each read and write one device's part, and the parts read or
  * written once more at the ends. */
-static void count_ring(const struct counter *c, const struct hlo_instruction *in,
-                       struct instruction_count *count)
+static void count_ring(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n)
 {
     double ranks = count_ranks(c, in), part = floor(count_transferred(in) / ranks);
-    count->bytes = part * ranks + part * (2 * ranks - 1);
+    n->bytes = part * ranks + part * (2 * ranks - 1);
     if (in->opcode == HLO_REDUCE_SCATTER)
-        count->flops = reduction_flops(c, in);
+        n->flops = reduction_flops(c, in);
 }
 
-static void count_concatenate(const struct hlo_instruction *in, struct instruction_count *count)
+static void count_concatenate(const struct hlo_instruction *in, struct instruction_count *n)
 {
     const struct hlo_ints *dimensions = &in->attributes->dimensions;
     const struct hlo_shape *first = in->operands[0]->shape;
     int64_t dimension = dimensions->count ? dimensions->at[0] : 0;
     bool diverges = dimension > 0 && dimension < first->rank && first->dims[dimension] % WARP;
-    count->flops = (diverges ? CONCATENATE_FLOPS_DIVERGE : CONCATENATE_FLOPS) * count_elements(in->shape);
+    n->flops = (diverges ? CONCATENATE_FLOPS_DIVERGE : CONCATENATE_FLOPS) * count_elements(in->shape);
 }
 
 /* The initial values are read for every result. */
 static void count_reduce(const struct counter *c, const struct hlo_instruction *in,
-                         struct instruction_count *count)
+                         struct instruction_count *n)
 {
     double from = (double)hlo_elements(in->operands[0]->shape);
     double to = (double)hlo_elements(count_first(in->shape));
-    count_add_function(c, in, count, 0, from - to);
-    count->output_bytes = count->bytes = count_leaf_bytes(in->shape);
+    count_add_function(c, in, n, 0, from - to);
+    n->output_bytes = n->bytes = count_leaf_bytes(in->shape);
     int inputs = in->operand_count / 2;
     for (int i = 0; i < in->operand_count; i++) {
         if (i >= inputs) {
-            count->operand_bytes[i] = to * (double)hlo_bytes(in->operands[i]->shape);
-            count->operand_use[i] = to;
+            n->operand_bytes[i] = to * (double)hlo_bytes(in->operands[i]->shape);
+            n->operand_use[i] = to;
         }
-        count->bytes += count->operand_bytes[i];
+        n->bytes += n->operand_bytes[i];
     }
 }
 
 /* Of the wrapped operations, only reduce-scatter and all-to-all count for the instruction itself. */
 static void count_async_start(const struct counter *c, const struct hlo_instruction *in,
-                              struct instruction_count *count)
+                              struct instruction_count *n)
 {
     const struct hlo_instruction *wrapped = in->callee_count ? in->callees[0]->root : in;
-    count_nothing(in, count);
+    count_nothing(in, n);
     if (wrapped->opcode == HLO_REDUCE_SCATTER)
-        count_ring(c, wrapped, count);
+        count_ring(c, wrapped, n);
     if (wrapped->opcode == HLO_REDUCE_SCATTER || wrapped->opcode == HLO_ALL_TO_ALL)
-        count->transferred = count_transferred(wrapped);
+        n->transferred = count_transferred(wrapped);
 }
 
 /* Beside the result a library call may hand out scratch memory: that is not its output. */
-static void write_first(const struct hlo_instruction *call, struct instruction_count *count)
+static void write_first(const struct hlo_instruction *call, struct instruction_count *n)
 {
     double output = (double)hlo_bytes(count_first(call->shape));
-    count->bytes += output - count->output_bytes;
-    count->output_bytes = output;
+    n->bytes += output - n->output_bytes;
+    n->output_bytes = output;
 }
 
 /* The contracted dimensions of `"lhs_contracting_dimensions":["1"]` in a backend_config. */
@@ -165,23 +164,23 @@ static bool contracted_dimensions(const char *config, const struct hlo_shape *lh
 
 /* GEMMs of cuBLAS and convolutions of cuDNN: operations and output. False: it is neither, or its attributes
  * are insufficient. */
-static bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count)
+static bool count_gemm(const struct hlo_instruction *call, struct instruction_count *n)
 {
     double contracted;
     if (!call->operand_count ||
         !contracted_dimensions(call->attributes->backend_config, call->operands[0]->shape, &contracted))
         return false;
-    count->flops = 2 * count_elements(count_first(call->shape)) * contracted;
-    write_first(call, count);
+    n->flops = 2 * count_elements(count_first(call->shape)) * contracted;
+    write_first(call, n);
     return true;
 }
 
-static bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count)
+static bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *n)
 {
     struct error unused;
-    if (!call->attributes->input_labels.count || !count_convolution_flops(call, &count->flops, &unused))
+    if (!call->attributes->input_labels.count || !count_convolution_flops(call, &n->flops, &unused))
         return false;
-    write_first(call, count);
+    write_first(call, n);
     return true;
 }
 
@@ -200,7 +199,7 @@ static bool estimated(const char *text, const char *name, double *value)
 
 /* Counts the figures in `cost_estimate_json` (XLA's Triton kernels) or `cost_estimate` (Pallas) of a kernel's
  * backend_config. */
-static bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count)
+static bool count_estimate(const struct hlo_instruction *call, struct instruction_count *n)
 {
     const char *config = call->attributes->backend_config;
     const char *estimate = config ? strstr(config, "cost_estimate") : NULL;
@@ -209,26 +208,26 @@ static bool count_estimate(const struct hlo_instruction *call, struct instructio
     double value;
     bool flops = estimated(estimate, "flops", &value);
     if (flops)
-        count->flops = value;
+        n->flops = value;
     if (estimated(estimate, "transcendentals", &value))
-        count->transcendentals = value;
+        n->transcendentals = value;
     bool bytes = estimated(estimate, "bytes_accessed", &value);
     if (bytes)
-        count->bytes = value;
+        n->bytes = value;
     return flops || bytes;
 }
 
 static void count_gpu_call(const struct counter *c, const struct hlo_instruction *call,
-                           struct instruction_count *count)
+                           struct instruction_count *n)
 {
     const char *target = call->attributes->target ? call->attributes->target : "";
     bool gemm = text_starts_with(target, "__cublas$gemm") || text_starts_with(target, "__cublas$lt$matmul");
-    if ((gemm && count_gemm(call, count)) ||
-        (text_starts_with(target, "__cudnn$conv") && count_convolution_call(call, count)))
+    if ((gemm && count_gemm(call, n)) ||
+        (text_starts_with(target, "__cudnn$conv") && count_convolution_call(call, n)))
         return;
-    count_unknown(c, call, count);
-    if (c->options.rules == COUNT_XLA_GPU && count_estimate(call, count))
-        count->unknown = false;
+    count_unknown(c, call, n);
+    if (c->options.rules == COUNT_XLA_GPU && count_estimate(call, n))
+        n->unknown = false;
 }
 
 /* XLA of April 2024 took cycles of unary and binary operations only. */
@@ -242,36 +241,36 @@ static bool takes_cycles(const struct counter *c, enum hlo_opcode opcode)
            opcode != HLO_REDUCE_PRECISION;
 }
 
-bool count_gpu(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *count)
+bool count_gpu(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n)
 {
-    count->transferred = count_transferred(in);
+    n->transferred = count_transferred(in);
     if (takes_cycles(c, in->opcode)) {
-        count->flops = count_cycles(c, in->opcode, in->shape->type) * count_elements(in->shape);
+        n->flops = count_cycles(c, in->opcode, in->shape->type) * count_elements(in->shape);
         return true;
     }
     switch (in->opcode) {
     case HLO_ALL_REDUCE:
     case HLO_ALL_REDUCE_START:
-        count_all_reduce(c, in, count);
+        count_all_reduce(c, in, n);
         return true;
     case HLO_CONCATENATE:
-        count_concatenate(in, count);
+        count_concatenate(in, n);
         return true;
     case HLO_REDUCE:
-        count_reduce(c, in, count);
+        count_reduce(c, in, n);
         return true;
     case HLO_CUSTOM_CALL:
-        count_gpu_call(c, in, count);
+        count_gpu_call(c, in, n);
         return true;
     case HLO_ALL_GATHER: /* only today's XLA counts these by their rings */
     case HLO_ALL_GATHER_START:
     case HLO_REDUCE_SCATTER:
         if (c->options.rules == COUNT_XLA_GPU)
-            count_ring(c, in, count);
+            count_ring(c, in, n);
         return c->options.rules == COUNT_XLA_GPU;
     case HLO_ASYNC_START:
         if (c->options.rules == COUNT_XLA_GPU)
-            count_async_start(c, in, count);
+            count_async_start(c, in, n);
         return c->options.rules == COUNT_XLA_GPU;
     default:
         return false;
@@ -292,15 +291,15 @@ static const struct {
     {HLO_BATCH_NORM_GRAD, 9, 6},
 };
 
-static bool count_batch_norm(const struct hlo_instruction *in, struct instruction_count *count)
+static bool count_batch_norm(const struct hlo_instruction *in, struct instruction_count *n)
 {
     for (size_t i = 0; i < sizeof batch_norms / sizeof *batch_norms; i++) {
         if (in->opcode != batch_norms[i].opcode)
             continue;
         double features = in->operand_count > 1 ? (double)hlo_elements(in->operands[1]->shape) : 1;
-        count->flops = batch_norms[i].element * (double)hlo_elements(in->operands[0]->shape) +
-                       batch_norms[i].feature * features;
-        count->transcendentals = features;
+        n->flops = batch_norms[i].element * (double)hlo_elements(in->operands[0]->shape) +
+                   batch_norms[i].feature * features;
+        n->transcendentals = features;
         return true;
     }
     return false;
@@ -336,7 +335,7 @@ static const struct hlo_shape *largest_operand(const struct hlo_instruction *in)
 }
 
 static bool count_factorization(const struct custom_call *rule, const struct hlo_instruction *call,
-                                struct instruction_count *count)
+                                struct instruction_count *n)
 {
     const struct hlo_shape *shape = largest_operand(call);
     if (shape->rank < 2)
@@ -345,12 +344,12 @@ static bool count_factorization(const struct custom_call *rule, const struct hlo
     double p = fmax(rows, columns), q = fmin(rows, columns);
     double matrices = p > 0 && q > 0 ? (double)hlo_elements(shape) / (p * q) : 0;
     double complex_factor = hlo_type_is_complex(shape->type) ? 4 : 1;
-    count->flops = complex_factor * matrices *
-                   (rule->terms[0] * p * p * q + rule->terms[1] * p * q * q + rule->terms[2] * q * q * q);
+    n->flops = complex_factor * matrices *
+               (rule->terms[0] * p * p * q + rule->terms[1] * p * q * q + rule->terms[2] * q * q * q);
     return true;
 }
 
-static bool count_triangular(const struct hlo_instruction *call, struct instruction_count *count)
+static bool count_triangular(const struct hlo_instruction *call, struct instruction_count *n)
 {
     const struct hlo_shape *matrices[2] = {NULL, NULL};
     int found = 0;
@@ -360,84 +359,81 @@ static bool count_triangular(const struct hlo_instruction *call, struct instruct
     if (found < 2)
         return false;
     double complex_factor = hlo_type_is_complex(matrices[1]->type) ? 4 : 1;
-    count->flops =
+    n->flops =
         complex_factor * (double)matrices[0]->dims[matrices[0]->rank - 1] * (double)hlo_elements(matrices[1]);
     return true;
 }
 
-static bool count_topk_call(const struct hlo_instruction *call, struct instruction_count *count)
+static bool count_topk_call(const struct hlo_instruction *call, struct instruction_count *n)
 {
     const struct hlo_shape *result = count_first(call->shape);
     if (!result->rank)
         return false;
-    count->flops = topk_flops(count_elements(largest_operand(call)), (double)result->dims[result->rank - 1]);
+    n->flops = topk_flops(count_elements(largest_operand(call)), (double)result->dims[result->rank - 1]);
     return true;
 }
 
 /* Two products of queries x keys x width, five for the gradients; an exponential for each score. */
-static bool count_attention(const struct hlo_instruction *call, double products,
-                            struct instruction_count *count)
+static bool count_attention(const struct hlo_instruction *call, double products, struct instruction_count *n)
 {
     struct fused_attention attention;
     if (!fused_attention_read(call, &attention))
         return false;
     double scores = (double)attention.batch * (double)attention.queries * (double)attention.keys;
     scores *= attention.causal ? 0.5 : 1.0;
-    count->flops = 2 * products * scores * (double)attention.width;
-    count->transcendentals = scores;
+    n->flops = 2 * products * scores * (double)attention.width;
+    n->transcendentals = scores;
     return true;
 }
 
 static bool count_by_rule(const struct custom_call *rule, const struct hlo_instruction *call,
-                          struct instruction_count *count)
+                          struct instruction_count *n)
 {
     switch (rule->rule) {
     case CUSTOM_CALL_FREE:
-        count_nothing(call, count);
+        count_nothing(call, n);
         return true;
     case CUSTOM_CALL_ELEMENTS:
-        count_by_element(rule, largest_operand(call), count);
+        count_by_element(rule, largest_operand(call), n);
         return true;
     case CUSTOM_CALL_GEMM:
-        return count_gemm(call, count);
+        return count_gemm(call, n);
     case CUSTOM_CALL_CONVOLUTION:
-        return count_convolution_call(call, count);
+        return count_convolution_call(call, n);
     case CUSTOM_CALL_ESTIMATE:
-        return count_estimate(call, count);
+        return count_estimate(call, n);
     case CUSTOM_CALL_FACTORIZATION:
-        return count_factorization(rule, call, count);
+        return count_factorization(rule, call, n);
     case CUSTOM_CALL_TRIANGULAR:
-        return count_triangular(call, count);
+        return count_triangular(call, n);
     case CUSTOM_CALL_TOPK:
-        return count_topk_call(call, count);
+        return count_topk_call(call, n);
     case CUSTOM_CALL_ATTENTION:
-        return count_attention(call, 2, count);
+        return count_attention(call, 2, n);
     case CUSTOM_CALL_ATTENTION_BACKWARD:
-        return count_attention(call, 5, count);
+        return count_attention(call, 5, n);
     }
     return false;
 }
 
-bool count_rehearse(const struct counter *c, const struct hlo_instruction *in,
-                    struct instruction_count *count)
+bool count_rehearse(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n)
 {
     const char *target = in->attributes->target;
     const struct custom_call *rule;
-    count->transferred = count_transferred(in);
+    n->transferred = count_transferred(in);
     switch (in->opcode) {
     case HLO_CUSTOM_CALL:
         rule = target ? custom_call_find(c->options.custom_calls, target) : NULL;
-        if (!rule || !count_by_rule(rule, in, count))
-            count_unknown(c, in, count);
+        if (!rule || !count_by_rule(rule, in, n))
+            count_unknown(c, in, n);
         return true;
     case HLO_TOPK:
-        count->flops =
-            topk_flops((double)hlo_elements(in->operands[0]->shape), (double)in->attributes->index);
+        n->flops = topk_flops((double)hlo_elements(in->operands[0]->shape), (double)in->attributes->index);
         return true;
     case HLO_RAGGED_DOT:
-        count->flops = ragged_dot_flops(in);
+        n->flops = ragged_dot_flops(in);
         return true;
     default:
-        return count_batch_norm(in, count);
+        return count_batch_norm(in, n);
     }
 }

@@ -47,43 +47,38 @@ double count_leaf_bytes(const struct hlo_shape *shape);
 /* Returns ceil(log2(n)); 0 for n <= 1. */
 int count_ceil_log2(double n);
 
-void count_nothing(const struct hlo_instruction *in, struct instruction_count *count);
+void count_nothing(const struct hlo_instruction *in, struct instruction_count *n);
 
-void count_set_operand(const struct hlo_instruction *in, struct instruction_count *count,
-                       int operand, double bytes);
+void count_set_operand(const struct hlo_instruction *in, struct instruction_count *n, int operand,
+                       double bytes);
 
 /* Adds `times` the cost of an instruction's callee: all of it, or only its operations. Nothing without a
  * callee. */
-void count_add_call(const struct counter *c, const struct hlo_instruction *in,
-                    struct instruction_count *count, int callee, double times);
+void count_add_call(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n,
+                    int callee, double times);
 void count_add_function(const struct counter *c, const struct hlo_instruction *in,
-                        struct instruction_count *count, int callee, double times);
+                        struct instruction_count *n, int callee, double times);
 
 /* Counts what a rule of elements says of each element of a shape. */
 struct custom_call;
 void count_by_element(const struct custom_call *rule, const struct hlo_shape *shape,
-                      struct instruction_count *count);
+                      struct instruction_count *n);
 
 /* Counts an unknown custom call: -1 by XLA's rules, nothing by ours. */
-void count_unknown(const struct counter *c, const struct hlo_instruction *in,
-                   struct instruction_count *count);
+void count_unknown(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n);
 
 /* The sets of rules, for an instruction whose count holds the default. GPU's and rehearse's cover only their
  * differences from XLA's and return whether they apply; XLA's return false on failure. */
-bool count_xla(const struct counter *c, const struct hlo_instruction *in,
-               struct instruction_count *count);
-bool count_gpu(const struct counter *c, const struct hlo_instruction *in,
-               struct instruction_count *count);
-bool count_rehearse(const struct counter *c, const struct hlo_instruction *in,
-                    struct instruction_count *count);
+bool count_xla(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n);
+bool count_gpu(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n);
+bool count_rehearse(const struct counter *c, const struct hlo_instruction *in, struct instruction_count *n);
 
 void count_gather(const struct hlo_instruction *gather, const struct hlo_instruction *in,
-                  struct instruction_count *count);
+                  struct instruction_count *n);
 void count_scatter(const struct counter *c, const struct hlo_instruction *scatter,
-                   const struct hlo_instruction *in, struct instruction_count *count);
+                   const struct hlo_instruction *in, struct instruction_count *n);
 
-bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
-                  struct instruction_count *count);
+bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion, struct instruction_count *n);
 
 /* Returns 2 x multiply-adds of a dot with this output. */
 double count_dot_flops(const struct hlo_shape *lhs, const struct hlo_shape *output,
@@ -93,7 +88,7 @@ double count_dot_flops(const struct hlo_shape *lhs, const struct hlo_shape *outp
 bool count_convolution_flops(const struct hlo_instruction *convolution, double *flops, struct error *err);
 
 void count_reduce_window(const struct counter *c, const struct hlo_instruction *in,
-                         struct instruction_count *count);
+                         struct instruction_count *n);
 
 /* Returns whether every result element depends only on the operands' elements at the same place. */
 bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *in);

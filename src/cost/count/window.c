@@ -178,7 +178,7 @@ static int spread_dimension(const struct hlo_instruction *in)
 }
 
 void count_reduce_window(const struct counter *c, const struct hlo_instruction *in,
-                         struct instruction_count *count)
+                         struct instruction_count *n)
 {
     const struct hlo_attributes *a = in->attributes;
     const struct hlo_shape *input = in->operands[0]->shape;
@@ -192,8 +192,8 @@ void count_reduce_window(const struct counter *c, const struct hlo_instruction *
         reductions = floor(outputs / window) + window - 1;
     }
     if (c->repeated && inputs > 0) {
-        count->operand_use[0] = outputs * window / inputs;
-        count->operand_bytes[0] = count->operand_use[0] * (double)hlo_bytes(input);
+        n->operand_use[0] = outputs * window / inputs;
+        n->operand_bytes[0] = n->operand_use[0] * (double)hlo_bytes(input);
     }
-    count_add_function(c, in, count, 0, reductions);
+    count_add_function(c, in, n, 0, reductions);
 }

@@ -162,8 +162,8 @@ static void place(struct fuser *f, int group, int position)
     f->at_position[position] = group;
 }
 
-/* Orders the groups that `b` needs, the joined one, and the groups that need `a`, in the positions that all of them had
- * but the first, which stays empty: what grows stands next to what comes. */
+/* Orders the groups that `b` needs, the joined one, and the groups that need `a`, in the positions that all of them
+ * had but the first, which stays empty: what grows stands next to what comes. */
 static void reorder(struct fuser *f, int a, int b, int joined)
 {
     int befores = f->before_count, afters = f->after_count;
@@ -366,8 +366,9 @@ static void join_sources(struct fuser *f, int index)
     }
 }
 
-/* Returns whether a group makes wide numbers of narrow ones for a product alone, as of weights and their scales: then the
- * product does it itself (XLA's GemmFusion takes elementwise operations before a product where they read less than they make). */
+/* Returns whether a group makes wide numbers of narrow ones for a product alone, as of weights and their scales:
+ * then the product does it itself (XLA's GemmFusion takes elementwise operations before a product where they read
+ * less than they make). */
 static bool widens(const struct fuser *f, int a, int product)
 {
     int64_t read = 0, made = 0;

@@ -167,6 +167,9 @@ static bool add_operand(struct fuser *f, const struct hlo_instruction *operand)
 
 static bool add_edges(struct fuser *f)
 {
+    for (int i = f->first; i < f->graph->count; i++)
+        f->edge_room += f->graph->at[i]->operand_count;
+    f->edges = ARENA_ARRAY(f->arena, (size_t)f->edge_room, struct fuse_edge);
     for (int i = 0; i < f->graph->count; i++) {
         const struct hlo_instruction *in = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];

@@ -73,8 +73,8 @@ static value only_reader(const struct op_graph *graph, const struct hlo_instruct
     return reader;
 }
 
-/* Without the loop the last product of a turn and the elementwise operations that the next one begins with are one kernel.
- * They move to the end of the turn, which then is given their result. */
+/* Without the loop the last product of a turn and the elementwise operations that the next one begins with are one
+ * kernel. They move to the end of the turn, which then is given their result. */
 void derive_turn(struct deriver *d)
 {
     struct op_graph *graph = d->graph;
@@ -106,8 +106,8 @@ void derive_turn(struct deriver *d)
     }
 }
 
-/* A turn begins with what the one before it made: where both are kept it is there once, and before the first turn in the
- * loop's operand. Of the operands read again these are left, and those that are the same in all turns. */
+/* A turn begins with what the one before it made: where both are kept it is there once, and before the first turn in
+ * the loop's operand. Of the operands read again these are left, and those that are the same in all turns. */
 static void keep_once(struct derived *body, const struct op_graph *forward)
 {
     for (int i = 0; i < forward->root_count; i++) {
@@ -122,8 +122,8 @@ static void keep_once(struct derived *body, const struct op_graph *forward)
     }
 }
 
-/* Makes the instruction of a backward loop, whose kernels are counted elsewhere: from the gradients of its results, and
- * what the body reads again of values that are the same in all turns, the gradients of its operands. */
+/* Makes the instruction of a backward loop, whose kernels are counted elsewhere: from the gradients of its results,
+ * and what the body reads again of values that are the same in all turns, the gradients of its operands. */
 static void give_operands(struct deriver *d, value loop, value gradient, const struct derived *body)
 {
     struct hlo_attributes *attributes = op_graph_attributes(d->graph);

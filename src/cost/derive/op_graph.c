@@ -370,8 +370,8 @@ void op_graph_keep(struct op_graph *graph, int first, const bool *used)
     graph->count = kept;
 }
 
-/* Appends a value to `order` after all that it needs. `path` has room for all instructions, `next` counts the operands
- * of each that have been followed, -1: it has a place. */
+/* Appends a value to `order` after all that it needs. `path` has room for all instructions, `next` counts the
+ * operands of each that have been followed, -1: it has a place. */
 static void place(struct hlo_instruction *value, struct hlo_instruction **order, int *count,
                   struct hlo_instruction **path, int *next)
 {
@@ -468,8 +468,8 @@ static bool is_constant(const struct hlo_instruction *at, int depth)
     return constant;
 }
 
-/* Makes constants of the scalars of a loop's body that begin as constants and follow from one another, where the number
- * of turns is known: the host, which launches the kernels, counts them. */
+/* Makes constants of the scalars of a loop's body that begin as constants and follow from one another, where the
+ * number of turns is known: the host, which launches the kernels, counts them. */
 static void host_numbers(struct op_graph *body, const struct hlo_instruction *loop)
 {
     struct arena scratch = {0};

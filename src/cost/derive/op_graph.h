@@ -30,13 +30,13 @@ struct op_graph {
 
 /* Flattens a computation. `counts` (by the rules `rehearse`) belong to its module. `fusions`: keep the
  * module's own fusions instead of inlining them. */
-bool op_graph_flatten(struct op_graph *graph, struct arena *arena, const struct hlo_computation *computation,
+bool op_graph_flatten(struct op_graph *g, struct arena *arena, const struct hlo_computation *computation,
                       const struct module_count *counts, bool fusions, struct error *err);
 
 /* Flattens the body of a loop of a flat graph, whose operands are the arrays that it carries and then the values from
  * outside that its body uses. Parameter i is operand i; result i is carried into parameter i. Whole numbers that the
  * host counts are constants. */
-bool op_graph_flatten_body(struct op_graph *graph, struct arena *arena, const struct hlo_instruction *loop,
+bool op_graph_flatten_body(struct op_graph *g, struct arena *arena, const struct hlo_instruction *loop,
                            const struct module_count *counts, bool fusions, struct error *err);
 
 /* Returns whether operand i of the loop is the same in all turns. */
@@ -46,64 +46,59 @@ static inline bool op_graph_is_same(const struct op_graph *body, int i)
 }
 
 /* Keeps only the instructions below `first` and those whose entry is true. */
-void op_graph_keep(struct op_graph *graph, int first, const bool *used);
+void op_graph_keep(struct op_graph *g, int first, const bool *used);
 
 /* Drops instructions that no result needs. */
-void op_graph_drop_unused(struct op_graph *graph);
+void op_graph_drop_unused(struct op_graph *g);
 
 /* Sets ERROR_FAILED for memory or ERROR_INPUT for size if the graph failed; else returns true. */
-bool op_graph_check(const struct op_graph *graph, struct error *err);
+bool op_graph_check(const struct op_graph *g, struct error *err);
 
 /* ---- making instructions; each returns NULL if the graph failed, and then accepts NULL operands ---- */
 
-struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_instruction *like);
-bool op_graph_put(struct op_graph *graph, struct hlo_instruction *in); /* itself, not a copy */
-struct hlo_instruction *op_graph_make(struct op_graph *graph, enum hlo_opcode opcode,
+struct hlo_instruction *op_graph_add(struct op_graph *g, const struct hlo_instruction *like);
+bool op_graph_put(struct op_graph *g, struct hlo_instruction *in); /* itself, not a copy */
+struct hlo_instruction *op_graph_make(struct op_graph *g, enum hlo_opcode opcode,
                                       const struct hlo_shape *shape, int count,
                                       struct hlo_instruction *const *operands,
                                       const struct hlo_attributes *attributes);
-const struct hlo_shape *op_graph_shape(struct op_graph *graph, enum hlo_type type, int rank,
-                                       const int64_t *dims);
-const struct hlo_shape *op_graph_like(struct op_graph *graph, const struct hlo_shape *shape,
-                                      enum hlo_type type);
+const struct hlo_shape *op_graph_shape(struct op_graph *g, enum hlo_type type, int rank, const int64_t *dims);
+const struct hlo_shape *op_graph_like(struct op_graph *g, const struct hlo_shape *shape, enum hlo_type type);
 
-struct hlo_instruction *op_graph_splat(struct op_graph *graph,
-                                       const struct hlo_shape *shape); /* one number */
-struct hlo_instruction *op_graph_unary(struct op_graph *graph, enum hlo_opcode opcode,
-                                       struct hlo_instruction *a);
-struct hlo_instruction *op_graph_binary(struct op_graph *graph, enum hlo_opcode opcode,
-                                        struct hlo_instruction *a, struct hlo_instruction *b);
+struct hlo_instruction *op_graph_splat(struct op_graph *g, const struct hlo_shape *shape); /* one number */
+struct hlo_instruction *op_graph_unary(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a);
+struct hlo_instruction *op_graph_binary(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a,
+                                        struct hlo_instruction *b);
 /* Multiply by a number, or add one. For cost one number is as good as another. */
-struct hlo_instruction *op_graph_scale(struct op_graph *graph, struct hlo_instruction *a);
-struct hlo_instruction *op_graph_shift(struct op_graph *graph, struct hlo_instruction *a);
-struct hlo_instruction *op_graph_select(struct op_graph *graph, struct hlo_instruction *predicate,
+struct hlo_instruction *op_graph_scale(struct op_graph *g, struct hlo_instruction *a);
+struct hlo_instruction *op_graph_shift(struct op_graph *g, struct hlo_instruction *a);
+struct hlo_instruction *op_graph_select(struct op_graph *g, struct hlo_instruction *predicate,
                                         struct hlo_instruction *a, struct hlo_instruction *b);
-struct hlo_instruction *op_graph_convert(struct op_graph *graph, struct hlo_instruction *a,
-                                         enum hlo_type type);
-struct hlo_instruction *op_graph_reshape(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_convert(struct op_graph *g, struct hlo_instruction *a, enum hlo_type type);
+struct hlo_instruction *op_graph_reshape(struct op_graph *g, struct hlo_instruction *a,
                                          const struct hlo_shape *shape);
 /* Dimension i of the result is dimension order[i] of the operand. */
-struct hlo_instruction *op_graph_transpose(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_transpose(struct op_graph *g, struct hlo_instruction *a,
                                            const int64_t *order);
 /* Dimension i of the operand becomes dimension dims[i] of the shape. */
-struct hlo_instruction *op_graph_broadcast(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_broadcast(struct op_graph *g, struct hlo_instruction *a,
                                            const struct hlo_shape *shape, struct hlo_ints dims);
 /* opcode: HLO_ADD or HLO_MAXIMUM */
-struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode opcode,
-                                        struct hlo_instruction *a, struct hlo_ints dims);
-struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index);
+struct hlo_instruction *op_graph_reduce(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a,
+                                        struct hlo_ints dims);
+struct hlo_instruction *op_graph_tuple_part(struct op_graph *g, struct hlo_instruction *a, int64_t index);
 /* A tuple of values, and its shape. */
-const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
+const struct hlo_shape *op_graph_tuple_shape(struct op_graph *g, int count,
                                              struct hlo_instruction *const *parts);
 /* Lists the dimensions of a shape, without some. */
-struct hlo_ints op_graph_other_dims(struct op_graph *graph, const struct hlo_shape *shape,
+struct hlo_ints op_graph_other_dims(struct op_graph *g, const struct hlo_shape *shape,
                                     struct hlo_ints without);
-struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *at);
-struct hlo_attributes *op_graph_attributes(struct op_graph *graph); /* of a new instruction; never NULL */
+struct hlo_ints op_graph_ints(struct op_graph *g, int count, const int64_t *at);
+struct hlo_attributes *op_graph_attributes(struct op_graph *g); /* of a new instruction; never NULL */
 
 /* Expands an instruction composed of simple operations into *value (a tuple for several results); NULL for
  * other instructions. */
-void op_graph_expand(struct op_graph *graph, const struct hlo_instruction *in,
+void op_graph_expand(struct op_graph *g, const struct hlo_instruction *in,
                      struct hlo_instruction *const *operands, struct hlo_instruction **value);
 
 #endif

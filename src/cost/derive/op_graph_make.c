@@ -4,106 +4,93 @@
 
 static const struct hlo_attributes no_attributes;
 
-static bool grow(struct op_graph *graph)
+static bool grow(struct op_graph *g)
 {
-    size_t room = graph->room ? 2 * (size_t)graph->room : 256, count = (size_t)graph->count;
-    struct hlo_instruction **at = ARENA_ARRAY(graph->arena, room, struct hlo_instruction *);
-    const struct instruction_count **counts =
-        ARENA_ARRAY(graph->arena, room, const struct instruction_count *);
+    size_t room = g->room ? 2 * (size_t)g->room : 256, count = (size_t)g->count;
+    struct hlo_instruction **at = ARENA_ARRAY(g->arena, room, struct hlo_instruction *);
+    const struct instruction_count **counts = ARENA_ARRAY(g->arena, room, const struct instruction_count *);
     if (!at || !counts) {
-        graph->failed = true;
+        g->failed = true;
         return false;
     }
     if (count) {
-        memcpy(at, graph->at, count * sizeof *at);
-        memcpy(counts, graph->counts, count * sizeof *counts);
+        memcpy(at, g->at, count * sizeof *at);
+        memcpy(counts, g->counts, count * sizeof *counts);
     }
-    graph->at = at;
-    graph->counts = counts;
-    graph->room = (int)room;
+    g->at = at;
+    g->counts = counts;
+    g->room = (int)room;
     return true;
 }
 
-bool op_graph_put(struct op_graph *graph, struct hlo_instruction *in)
+bool op_graph_put(struct op_graph *g, struct hlo_instruction *in)
 {
-    if ((size_t)graph->count >= OP_GRAPH_MAX)
-        graph->failed = graph->too_large = true;
-    if (graph->failed || (graph->count >= graph->room && !grow(graph)))
+    if ((size_t)g->count >= OP_GRAPH_MAX)
+        g->failed = g->too_large = true;
+    if (g->failed || (g->count >= g->room && !grow(g)))
         return false;
-    in->index = graph->count;
-    graph->counts[graph->count] = NULL;
-    graph->at[graph->count++] = in;
+    in->index = g->count;
+    g->counts[g->count] = NULL;
+    g->at[g->count++] = in;
     return true;
 }
 
-struct hlo_instruction *op_graph_add(struct op_graph *graph, const struct hlo_instruction *like)
+struct hlo_instruction *op_graph_add(struct op_graph *g, const struct hlo_instruction *like)
 {
     for (int i = 0; i < like->operand_count; i++)
         if (!like->operands[i])
-            graph->failed = true;
-    struct hlo_instruction *added = like->shape ? ARENA_NEW(graph->arena, struct hlo_instruction) : NULL;
+            g->failed = true;
+    struct hlo_instruction *added = like->shape ? ARENA_NEW(g->arena, struct hlo_instruction) : NULL;
     if (!added)
-        return graph->failed = true, NULL;
+        return g->failed = true, NULL;
     *added = *like;
-    return op_graph_put(graph, added) ? added : NULL;
+    return op_graph_put(g, added) ? added : NULL;
 }
 
-struct hlo_instruction *op_graph_make(struct op_graph *graph, enum hlo_opcode opcode,
+struct hlo_instruction *op_graph_make(struct op_graph *g, enum hlo_opcode opcode,
                                       const struct hlo_shape *shape, int count,
                                       struct hlo_instruction *const *operands,
                                       const struct hlo_attributes *attributes)
 {
-    struct hlo_instruction **copy = ARENA_ARRAY(graph->arena, (size_t)count + 1, struct hlo_instruction *);
+    struct hlo_instruction **copy = ARENA_ARRAY(g->arena, (size_t)count + 1, struct hlo_instruction *);
     if (!copy)
-        return graph->failed = true, NULL;
+        return g->failed = true, NULL;
     if (count)
         memcpy(copy, operands, (size_t)count * sizeof(struct hlo_instruction *));
-    return op_graph_add(graph, &(struct hlo_instruction){
-                                   .opcode = opcode,
-                                   .name = graph->name            ? graph->name
-                                           : count && operands[0] ? operands[0]->name
-                                                                  : hlo_opcode_name(opcode),
-                                   .shape = shape,
-                                   .operand_count = count,
-                                   .operands = copy,
-                                   .attributes = attributes ? attributes : &no_attributes,
-                               });
+    return op_graph_add(g, &(struct hlo_instruction){
+                               .opcode = opcode,
+                               .name = g->name                ? g->name
+                                       : count && operands[0] ? operands[0]->name
+                                                              : hlo_opcode_name(opcode),
+                               .shape = shape,
+                               .operand_count = count,
+                               .operands = copy,
+                               .attributes = attributes ? attributes : &no_attributes,
+                           });
 }
 
-const struct hlo_shape *op_graph_shape(struct op_graph *graph, enum hlo_type type, int rank,
-                                       const int64_t *dims)
+const struct hlo_shape *op_graph_shape(struct op_graph *g, enum hlo_type type, int rank, const int64_t *dims)
 {
-    struct hlo_shape *shape = ARENA_NEW(graph->arena, struct hlo_shape);
-    int64_t *copy = ARENA_ARRAY(graph->arena, (size_t)rank + 1, int64_t);
-    if (!shape || !copy)
-        return graph->failed = true, NULL;
-    if (rank)
-        memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy};
+    const struct hlo_shape *shape = hlo_make_array(g->arena, type, dims, rank);
+    g->failed |= !shape;
     return shape;
 }
 
-const struct hlo_shape *op_graph_like(struct op_graph *graph, const struct hlo_shape *shape,
-                                      enum hlo_type type)
+const struct hlo_shape *op_graph_like(struct op_graph *g, const struct hlo_shape *shape, enum hlo_type type)
 {
     if (shape->type == type)
         return shape;
-    return op_graph_shape(graph, type, shape->rank, shape->dims);
+    return op_graph_shape(g, type, shape->rank, shape->dims);
 }
 
-struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *at)
+struct hlo_ints op_graph_ints(struct op_graph *g, int count, const int64_t *at)
 {
-    int64_t *copy = ARENA_ARRAY(graph->arena, (size_t)count + 1, int64_t);
-    if (!copy) {
-        graph->failed = true;
-        return (struct hlo_ints){0, NULL};
-    }
-    if (count)
-        memcpy(copy, at, (size_t)count * sizeof *copy);
-    return (struct hlo_ints){count, copy};
+    struct hlo_ints copy = hlo_make_ints(g->arena, at, count);
+    g->failed |= !copy.at;
+    return copy;
 }
 
-struct hlo_ints op_graph_other_dims(struct op_graph *graph, const struct hlo_shape *shape,
+struct hlo_ints op_graph_other_dims(struct op_graph *g, const struct hlo_shape *shape,
                                     struct hlo_ints without)
 {
     int64_t dims[HLO_MAX_RANK];
@@ -111,95 +98,88 @@ struct hlo_ints op_graph_other_dims(struct op_graph *graph, const struct hlo_sha
     for (int i = 0; i < shape->rank; i++)
         if (!hlo_ints_have(without, i))
             dims[count++] = i;
-    return op_graph_ints(graph, count, dims);
+    return op_graph_ints(g, count, dims);
 }
 
-const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
+const struct hlo_shape *op_graph_tuple_shape(struct op_graph *g, int count,
                                              struct hlo_instruction *const *parts)
 {
-    const struct hlo_shape **shapes = ARENA_ARRAY(graph->arena, (size_t)count, const struct hlo_shape *);
-    struct hlo_shape *shape = ARENA_NEW(graph->arena, struct hlo_shape);
-    if (!shapes || !shape)
-        return graph->failed = true, NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (!parts[i])
             return NULL;
-        shapes[i] = parts[i]->shape;
-    }
-    *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = shapes};
+    const struct hlo_shape *shape = hlo_make_tuple(g->arena, parts, count);
+    g->failed |= !shape;
     return shape;
 }
 
-struct hlo_attributes *op_graph_attributes(struct op_graph *graph)
+struct hlo_attributes *op_graph_attributes(struct op_graph *g)
 {
     static _Thread_local struct hlo_attributes spare; /* for a graph that failed: it is not used */
-    struct hlo_attributes *attributes = ARENA_NEW(graph->arena, struct hlo_attributes);
+    struct hlo_attributes *attributes = ARENA_NEW(g->arena, struct hlo_attributes);
     if (attributes)
         return attributes;
-    graph->failed = true;
+    g->failed = true;
     return &spare;
 }
 
-struct hlo_instruction *op_graph_splat(struct op_graph *graph, const struct hlo_shape *shape)
+struct hlo_instruction *op_graph_splat(struct op_graph *g, const struct hlo_shape *shape)
 {
     if (!shape)
         return NULL;
     struct hlo_instruction *scalar =
-        op_graph_make(graph, HLO_CONSTANT, op_graph_shape(graph, shape->type, 0, NULL), 0, NULL, NULL);
-    return shape->rank ? op_graph_broadcast(graph, scalar, shape, (struct hlo_ints){0, NULL}) : scalar;
+        op_graph_make(g, HLO_CONSTANT, op_graph_shape(g, shape->type, 0, NULL), 0, NULL, NULL);
+    return shape->rank ? op_graph_broadcast(g, scalar, shape, (struct hlo_ints){0, NULL}) : scalar;
 }
 
-struct hlo_instruction *op_graph_unary(struct op_graph *graph, enum hlo_opcode opcode,
-                                       struct hlo_instruction *a)
+struct hlo_instruction *op_graph_unary(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a)
 {
-    return a ? op_graph_make(graph, opcode, a->shape, 1, &a, NULL) : NULL;
+    return a ? op_graph_make(g, opcode, a->shape, 1, &a, NULL) : NULL;
 }
 
-struct hlo_instruction *op_graph_binary(struct op_graph *graph, enum hlo_opcode opcode,
-                                        struct hlo_instruction *a, struct hlo_instruction *b)
+struct hlo_instruction *op_graph_binary(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a,
+                                        struct hlo_instruction *b)
 {
     if (!a || !b)
         return NULL;
     const struct hlo_shape *shape =
-        opcode == HLO_COMPARE ? op_graph_like(graph, a->shape, HLO_TYPE_PRED) : a->shape;
-    return op_graph_make(graph, opcode, shape, 2, (struct hlo_instruction *[]){a, b}, NULL);
+        opcode == HLO_COMPARE ? op_graph_like(g, a->shape, HLO_TYPE_PRED) : a->shape;
+    return op_graph_make(g, opcode, shape, 2, (struct hlo_instruction *[]){a, b}, NULL);
 }
 
-struct hlo_instruction *op_graph_scale(struct op_graph *graph, struct hlo_instruction *a)
+struct hlo_instruction *op_graph_scale(struct op_graph *g, struct hlo_instruction *a)
 {
-    return a ? op_graph_binary(graph, HLO_MULTIPLY, a, op_graph_splat(graph, a->shape)) : NULL;
+    return a ? op_graph_binary(g, HLO_MULTIPLY, a, op_graph_splat(g, a->shape)) : NULL;
 }
 
-struct hlo_instruction *op_graph_shift(struct op_graph *graph, struct hlo_instruction *a)
+struct hlo_instruction *op_graph_shift(struct op_graph *g, struct hlo_instruction *a)
 {
-    return a ? op_graph_binary(graph, HLO_ADD, a, op_graph_splat(graph, a->shape)) : NULL;
+    return a ? op_graph_binary(g, HLO_ADD, a, op_graph_splat(g, a->shape)) : NULL;
 }
 
-struct hlo_instruction *op_graph_select(struct op_graph *graph, struct hlo_instruction *predicate,
+struct hlo_instruction *op_graph_select(struct op_graph *g, struct hlo_instruction *predicate,
                                         struct hlo_instruction *a, struct hlo_instruction *b)
 {
     if (!predicate || !a || !b)
         return NULL;
-    return op_graph_make(graph, HLO_SELECT, a->shape, 3, (struct hlo_instruction *[]){predicate, a, b}, NULL);
+    return op_graph_make(g, HLO_SELECT, a->shape, 3, (struct hlo_instruction *[]){predicate, a, b}, NULL);
 }
 
-struct hlo_instruction *op_graph_convert(struct op_graph *graph, struct hlo_instruction *a,
-                                         enum hlo_type type)
+struct hlo_instruction *op_graph_convert(struct op_graph *g, struct hlo_instruction *a, enum hlo_type type)
 {
     if (!a || a->shape->type == type)
         return a;
-    return op_graph_make(graph, HLO_CONVERT, op_graph_like(graph, a->shape, type), 1, &a, NULL);
+    return op_graph_make(g, HLO_CONVERT, op_graph_like(g, a->shape, type), 1, &a, NULL);
 }
 
-struct hlo_instruction *op_graph_reshape(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_reshape(struct op_graph *g, struct hlo_instruction *a,
                                          const struct hlo_shape *shape)
 {
     if (!a || !shape || hlo_shape_equal(a->shape, shape))
         return a;
-    return op_graph_make(graph, HLO_RESHAPE, shape, 1, &a, NULL);
+    return op_graph_make(g, HLO_RESHAPE, shape, 1, &a, NULL);
 }
 
-struct hlo_instruction *op_graph_transpose(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_transpose(struct op_graph *g, struct hlo_instruction *a,
                                            const int64_t *order)
 {
     if (!a)
@@ -213,21 +193,19 @@ struct hlo_instruction *op_graph_transpose(struct op_graph *graph, struct hlo_in
     }
     if (same)
         return a;
-    struct hlo_attributes *attributes = op_graph_attributes(graph);
-    attributes->dimensions = op_graph_ints(graph, rank, order);
-    return op_graph_make(graph, HLO_TRANSPOSE, op_graph_shape(graph, a->shape->type, rank, dims), 1, &a,
-                         attributes);
+    struct hlo_attributes *attributes = op_graph_attributes(g);
+    attributes->dimensions = op_graph_ints(g, rank, order);
+    return op_graph_make(g, HLO_TRANSPOSE, op_graph_shape(g, a->shape->type, rank, dims), 1, &a, attributes);
 }
 
-struct hlo_instruction *op_graph_broadcast(struct op_graph *graph, struct hlo_instruction *a,
+struct hlo_instruction *op_graph_broadcast(struct op_graph *g, struct hlo_instruction *a,
                                            const struct hlo_shape *shape, struct hlo_ints dims)
 {
     if (!a || !shape)
         return NULL;
-    struct hlo_attributes *attributes = op_graph_attributes(graph);
-    attributes->dimensions = op_graph_ints(graph, dims.count, dims.at);
-    return op_graph_make(graph, HLO_BROADCAST, op_graph_like(graph, shape, a->shape->type), 1, &a,
-                         attributes);
+    struct hlo_attributes *attributes = op_graph_attributes(g);
+    attributes->dimensions = op_graph_ints(g, dims.count, dims.at);
+    return op_graph_make(g, HLO_BROADCAST, op_graph_like(g, shape, a->shape->type), 1, &a, attributes);
 }
 
 static struct hlo_instruction roots[] = {{.opcode = HLO_ADD, .name = "add"},
@@ -236,8 +214,8 @@ static struct hlo_computation computations[] = {{.name = "add", .root = &roots[0
                                                 {.name = "maximum", .root = &roots[1]}};
 static struct hlo_computation *callees[] = {&computations[0], &computations[1]};
 
-struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode opcode,
-                                        struct hlo_instruction *a, struct hlo_ints dims)
+struct hlo_instruction *op_graph_reduce(struct op_graph *g, enum hlo_opcode opcode, struct hlo_instruction *a,
+                                        struct hlo_ints dims)
 {
     if (!a)
         return NULL;
@@ -246,11 +224,11 @@ struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode 
     for (int i = 0; i < a->shape->rank; i++)
         if (!hlo_ints_have(dims, i))
             kept[rank++] = a->shape->dims[i];
-    struct hlo_attributes *attributes = op_graph_attributes(graph);
-    attributes->dimensions = op_graph_ints(graph, dims.count, dims.at);
-    struct hlo_instruction *start = op_graph_splat(graph, op_graph_shape(graph, a->shape->type, 0, NULL));
+    struct hlo_attributes *attributes = op_graph_attributes(g);
+    attributes->dimensions = op_graph_ints(g, dims.count, dims.at);
+    struct hlo_instruction *start = op_graph_splat(g, op_graph_shape(g, a->shape->type, 0, NULL));
     struct hlo_instruction *reduce =
-        op_graph_make(graph, HLO_REDUCE, op_graph_shape(graph, a->shape->type, rank, kept), 2,
+        op_graph_make(g, HLO_REDUCE, op_graph_shape(g, a->shape->type, rank, kept), 2,
                       (struct hlo_instruction *[]){a, start}, attributes);
     if (reduce) {
         reduce->callee_count = 1;
@@ -259,11 +237,11 @@ struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode 
     return reduce;
 }
 
-struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index)
+struct hlo_instruction *op_graph_tuple_part(struct op_graph *g, struct hlo_instruction *a, int64_t index)
 {
     if (!a || index >= a->shape->part_count)
         return NULL;
-    struct hlo_attributes *attributes = op_graph_attributes(graph);
+    struct hlo_attributes *attributes = op_graph_attributes(g);
     attributes->index = index;
-    return op_graph_make(graph, HLO_GET_TUPLE_ELEMENT, a->shape->parts[index], 1, &a, attributes);
+    return op_graph_make(g, HLO_GET_TUPLE_ELEMENT, a->shape->parts[index], 1, &a, attributes);
 }

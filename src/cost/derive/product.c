@@ -149,8 +149,8 @@ static value matrices(struct deriver *d, value a, value left, value right, int64
                          : NULL;
 }
 
-/* As JAX's rules have it (jax/_src/lax/linalg.py): a solver solves again, and a product gives the gradient of its matrix; a
- * factorization takes two products and a solve, or of Cholesky one and two. */
+/* As JAX's rules have it (jax/_src/lax/linalg.py): a solver solves again, and a product gives the gradient of its
+ * matrix; a factorization takes two products and a solve, or of Cholesky one and two. */
 void derive_solver(struct deriver *d, value f, value gradient, bool solves)
 {
     value a = f->operands[0], b = f->operands[solves];

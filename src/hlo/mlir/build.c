@@ -77,11 +77,7 @@ const struct hlo_attributes *mlir_keep(struct mlir_reader *r, const struct hlo_a
 
 struct hlo_ints mlir_copy_ints(struct mlir_reader *r, const int64_t *values, int count)
 {
-    int64_t *copy = count ? ARENA_ARRAY(&r->module->arena, (size_t)count, int64_t) : NULL;
-    if (!copy)
-        return (struct hlo_ints){0};
-    memcpy(copy, values, (size_t)count * sizeof *copy);
-    return (struct hlo_ints){count, copy};
+    return hlo_make_ints(&r->module->arena, values, count);
 }
 
 static const char *name_of(struct mlir_reader *r, const struct mlir_op *op)
@@ -180,14 +176,14 @@ bool mlir_result_dims(struct mlir_reader *r, const struct mlir_op *op, size_t in
 }
 
 bool mlir_in_range(struct mlir_reader *r, const struct mlir_op *op, const char *what, struct hlo_ints values,
-                   int rank, bool unique)
+                   int rank)
 {
     uint64_t seen = 0;
     for (int i = 0; i < values.count; i++) {
         if (values.at[i] < 0 || values.at[i] >= rank)
             return mlir_op_error(r, op, "%s: dimension %lld is not in 0 to %d", what, (long long)values.at[i],
                                  rank - 1);
-        if (unique && seen >> values.at[i] & 1)
+        if (seen >> values.at[i] & 1)
             return mlir_op_error(r, op, "%s: dimension %lld twice", what, (long long)values.at[i]);
         seen |= (uint64_t)1 << values.at[i];
     }

@@ -116,7 +116,7 @@ static bool drop_stretched(struct mlir_reader *r, const struct mlir_op *op, cons
     if (dimensions->count != from->rank)
         return mlir_op_error(r, op, "broadcast_dimensions: expected %d numbers, found %d", from->rank,
                              dimensions->count);
-    if (!mlir_in_range(r, op, "broadcast_dimensions", *dimensions, to->rank, true))
+    if (!mlir_in_range(r, op, "broadcast_dimensions", *dimensions, to->rank))
         return false;
     for (int i = 0; i < from->rank && dimensions->at; i++) {
         if (from->dims[i] == 1 && to->dims[dimensions->at[i]] != 1)
@@ -156,7 +156,7 @@ static bool fill_broadcast(struct mlir_reader *r, const struct mlir_op *op, stru
         const struct hlo_shape *from = mlir_operand_type(r, op, i);
         int ahead = rank - from->rank;
         bool placed = ahead > 0 && given.count == from->rank;
-        if (placed && !mlir_in_range(r, op, "broadcast_dimensions", given, rank, true))
+        if (placed && !mlir_in_range(r, op, "broadcast_dimensions", given, rank))
             return false;
         for (int d = 0; d < from->rank && ahead >= 0; d++)
             if (from->dims[d] != 1)
@@ -428,7 +428,7 @@ bool mlir_build_index_select(struct mlir_reader *r, struct mlir_op *op)
     if (!moves_elements(r, op) || !mlir_read_fields(r, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(r, op, 0);
-    if (!mlir_in_range(r, op, "dim", op->set->dimensions, operand->rank, true))
+    if (!mlir_in_range(r, op, "dim", op->set->dimensions, operand->rank))
         return false;
     for (int i = 0; i < operand->rank; i++)
         sizes[i] = i == op->set->dimensions.at[0] ? 1 : operand->dims[i];

@@ -447,7 +447,7 @@ bool mlir_build_batch_norm(struct mlir_reader *r, struct mlir_op *op)
     if (!mlir_need_results(r, op, inference ? 1 : 3) || !mlir_need_arrays(r, op) || !mlir_read_fields(r, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(r, op, 0);
-    if (!mlir_in_range(r, op, "feature_index", op->set->dimensions, operand->rank, true))
+    if (!mlir_in_range(r, op, "feature_index", op->set->dimensions, operand->rank))
         return false;
     int64_t feature = op->set->dimensions.at[0];
     for (size_t i = 1; i < op->operands; i++) {

@@ -49,11 +49,10 @@ static bool check_numbers(struct mlir_reader *r, const struct mlir_op *op, const
         return mlir_op_error(r, op, "%d offset, %d collapsed and %d batching dimensions of an operand of %d",
                              numbers->offset.count, numbers->collapsed.count, numbers->batching.count,
                              operand->rank);
-    if (!mlir_in_range(r, op, "collapsed dimensions", numbers->collapsed, operand->rank, true) ||
-        !mlir_in_range(r, op, "batching dimensions", numbers->batching, operand->rank, true) ||
-        !mlir_in_range(r, op, "start_index_map", numbers->map, operand->rank, true) ||
-        !mlir_in_range(r, op, "batching dimensions of the indices", numbers->start_batching, indices->rank,
-                       true) ||
+    if (!mlir_in_range(r, op, "collapsed dimensions", numbers->collapsed, operand->rank) ||
+        !mlir_in_range(r, op, "batching dimensions", numbers->batching, operand->rank) ||
+        !mlir_in_range(r, op, "start_index_map", numbers->map, operand->rank) ||
+        !mlir_in_range(r, op, "batching dimensions of the indices", numbers->start_batching, indices->rank) ||
         !sorted(r, op, "offset dimensions", numbers->offset) ||
         !sorted(r, op, "collapsed dimensions", numbers->collapsed) ||
         !sorted(r, op, "batching dimensions", numbers->batching))
@@ -90,7 +89,7 @@ static bool spread(struct mlir_reader *r, const struct mlir_op *op, const struct
     *rank = indices->rank - has_vector + numbers->offset.count;
     if (*rank > HLO_MAX_RANK)
         return mlir_op_error(r, op, "more than %d dimensions", HLO_MAX_RANK);
-    if (!mlir_in_range(r, op, "offset dimensions", numbers->offset, *rank, true))
+    if (!mlir_in_range(r, op, "offset dimensions", numbers->offset, *rank))
         return false;
     int slice = 0, batch = 0;
     for (int i = 0; i < *rank; i++) {

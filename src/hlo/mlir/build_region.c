@@ -134,7 +134,7 @@ bool mlir_build_map(struct mlir_reader *r, struct mlir_op *op)
     const struct hlo_shape *first = mlir_operand_type(r, op, 0);
     if (!mlir_need_arrays(r, op) || !mlir_need_results(r, op, 1) ||
         !mlir_find_ints(r, op, "dimensions", false, &set->dimensions) ||
-        !mlir_in_range(r, op, "dimensions", set->dimensions, first->rank, true))
+        !mlir_in_range(r, op, "dimensions", set->dimensions, first->rank))
         return false;
     for (int i = 0; i < set->dimensions.count; i++)
         if (set->dimensions.at[i] != i)
@@ -390,7 +390,7 @@ bool mlir_build_collective(struct mlir_reader *r, struct mlir_op *op)
         set->dimensions = mlir_copy_ints(r, &along, 1);
         if (!set->dimensions.count)
             return error_memory(r->err);
-        if (!mlir_in_range(r, op, "dimension", set->dimensions, mlir_operand_type(r, op, 0)->rank, true))
+        if (!mlir_in_range(r, op, "dimension", set->dimensions, mlir_operand_type(r, op, 0)->rank))
             return false;
     }
     if (!check_shapes(r, op, set) || (op->callees && !mlir_check_accumulators(r, op, 1)))

@@ -90,6 +90,36 @@ static bool read_result_types(struct mlir_reader *r)
     return mlir_need(r, ")");
 }
 
+/* [public|private] @name of a function. */
+static bool read_symbol(struct mlir_reader *r, bool *public, struct mlir_span *name)
+{
+    *public = !mlir_take_word(r, "private") && !mlir_take_word(r, "nested");
+    if (*public)
+        mlir_take_word(r, "public");
+    return mlir_symbol(r, name);
+}
+
+/* attributes {…}, which nothing is taken of. */
+static bool skip_attributes(struct mlir_reader *r)
+{
+    return !mlir_take_word(r, "attributes") || (mlir_need(r, "{") && mlir_dictionary(r, NULL, '}'));
+}
+
+/* The same of the attributes of a generic function; the reader stays where it is. */
+static bool find_symbol(struct mlir_reader *r, const struct mlir_op *op, bool *public, struct mlir_span *name)
+{
+    const char *symbol = mlir_find(r, op, "sym_name"), *visibility = mlir_find(r, op, "sym_visibility");
+    const char *after = r->p;
+    if (!symbol || *symbol != '"')
+        return mlir_error(r, op->at, "expected 'sym_name'");
+    r->p = symbol;
+    if (!mlir_string(r, name))
+        return false;
+    r->p = after;
+    *public = !visibility || !mlir_begins(r, visibility, "\"private\"");
+    return true;
+}
+
 /* func.func [public|private] @name(…) -> … [attributes {…}] [{…}], after 'func.func' */
 static bool read_function(struct mlir_reader *r, const char *at)
 {
@@ -98,14 +128,11 @@ static bool read_function(struct mlir_reader *r, const char *at)
     struct mlir_function *function = add_function(r, at);
     if (!function)
         return false;
-    if (mlir_take_word(r, "private") || mlir_take_word(r, "nested"))
-        function->public = false;
-    else
-        mlir_take_word(r, "public");
-    if (!mlir_symbol(r, &name) || !mlir_open_block(r) || !read_arguments(r) || !read_result_types(r))
+    if (!read_symbol(r, &function->public, &name) || !mlir_open_block(r) || !read_arguments(r) ||
+        !read_result_types(r))
         return false;
     function_at(r, r->functions.count - 1)->name = name;
-    if (mlir_take_word(r, "attributes") && !(mlir_need(r, "{") && mlir_dictionary(r, NULL, '}')))
+    if (!skip_attributes(r))
         return false;
     if (mlir_take(r, '{')) {
         if (!mlir_block_body(r) ||
@@ -165,16 +192,10 @@ static bool read_generic_function(struct mlir_reader *r, const char *at)
     if (!add_function(r, at) || !begin_generic(r, &op) || !mlir_open_block(r) || !mlir_block_label(r) ||
         !mlir_block_body(r) || !mlir_need(r, ")") || !end_generic(r, &op))
         return false;
-    const char *symbol = mlir_find(r, &op, "sym_name"), *visibility = mlir_find(r, &op, "sym_visibility");
-    if (!symbol || *symbol != '"')
-        return mlir_error(r, at, "expected 'sym_name'");
-    function_at(r, r->functions.count - 1)->public =
-        !visibility || !mlir_begins(r, visibility, "\"private\"");
-    const char *after = r->p;
-    r->p = symbol;
-    if (!mlir_string(r, &name))
+    bool public;
+    if (!find_symbol(r, &op, &public, &name))
         return false;
-    r->p = after;
+    function_at(r, r->functions.count - 1)->public = public;
     bool declared = !r->blocks[r->depth].terminator && !r->blocks[r->depth].instructions.count;
     if (!push_function_type(r, &op))
         return false;
@@ -201,17 +222,8 @@ static bool skip_generic_function(struct mlir_reader *r, struct mlir_function *f
     if (!mlir_need(r, "(") || !mlir_need(r, ")") || !mlir_properties(r, op) || mlir_peek(r) != '(' ||
         !mlir_skip_balanced(r) || !end_generic(r, op))
         return false;
-    const char *symbol = mlir_find(r, op, "sym_name"), *visibility = mlir_find(r, op, "sym_visibility"),
-               *after = r->p;
-    if (!symbol || *symbol != '"')
-        return mlir_error(r, op->at, "expected 'sym_name'");
-    r->p = symbol;
-    if (!mlir_string(r, &function->name))
-        return false;
-    r->p = after;
-    function->public = !visibility || !mlir_begins(r, visibility, "\"private\"");
     function->has_body = true;
-    return true;
+    return find_symbol(r, op, &function->public, &function->name);
 }
 
 /* Past a type, or the results of a function. */
@@ -224,17 +236,11 @@ static bool skip_results(struct mlir_reader *r)
 
 static bool skip_function(struct mlir_reader *r, struct mlir_function *function)
 {
-    if (mlir_take_word(r, "private") || mlir_take_word(r, "nested"))
-        function->public = false;
-    else
-        mlir_take_word(r, "public");
-    if (!mlir_symbol(r, &function->name))
+    if (!read_symbol(r, &function->public, &function->name))
         return false;
     if (mlir_peek(r) != '(')
         return mlir_expected(r, "'('");
-    if (!mlir_skip_balanced(r) || !skip_results(r))
-        return false;
-    if (mlir_take_word(r, "attributes") && !(mlir_need(r, "{") && mlir_dictionary(r, NULL, '}')))
+    if (!mlir_skip_balanced(r) || !skip_results(r) || !skip_attributes(r))
         return false;
     function->has_body = mlir_peek(r) == '{';
     return (!function->has_body || mlir_skip_balanced(r)) && mlir_skip_location(r);

@@ -518,7 +518,7 @@ bool mlir_op_error(struct mlir_reader *r, const struct mlir_op *op, const char *
 bool mlir_result_dims(struct mlir_reader *r, const struct mlir_op *op, size_t index, const int64_t *dims,
                       int rank);
 bool mlir_in_range(struct mlir_reader *r, const struct mlir_op *op, const char *what, struct hlo_ints values,
-                   int rank, bool unique);
+                   int rank);
 /* Makes the instruction from the operation's operands, result types, regions and attributes. */
 bool mlir_finish(struct mlir_reader *r, struct mlir_op *op, enum hlo_opcode opcode);
 /* Adds an instruction of one operand before the operation. */

@@ -58,15 +58,10 @@ static struct hlo_instruction *make_root(struct mlir_reader *r)
 {
     struct mlir_block *block = &r->blocks[r->depth];
     struct hlo_instruction **returned = block->results.items;
-    size_t count = block->results.count, first = r->shapes.count;
+    size_t count = block->results.count;
     if (count == 1)
         return returned[0];
-    for (size_t i = 0; i < count; i++)
-        if (!mlir_push_value(r, &r->shapes, returned[i]->shape))
-            return NULL;
-    const struct hlo_shape *shape =
-        mlir_tuple_shape(r, (const struct hlo_shape **)r->shapes.items + first, count);
-    r->shapes.count = first;
+    const struct hlo_shape *shape = hlo_make_tuple(&r->module->arena, returned, (int)count);
     if (!shape)
         return NULL;
     return mlir_add(r, HLO_TUPLE, mlir_place_of(r, block->terminator), "return", shape, returned, count);

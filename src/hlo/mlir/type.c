@@ -15,14 +15,8 @@ const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *r, enum hlo_type t
 const struct hlo_shape *mlir_array_shape(struct mlir_reader *r, enum hlo_type type, const int64_t *dims,
                                          int rank)
 {
-    struct hlo_shape *shape = ARENA_NEW(&r->module->arena, struct hlo_shape);
-    int64_t *copy = rank ? ARENA_ARRAY(&r->module->arena, (size_t)rank, int64_t) : NULL;
-    if (!shape || (rank && !copy))
-        return error_memory_null(r->err);
-    if (rank)
-        memcpy(copy, dims, (size_t)rank * sizeof *dims);
-    *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy};
-    return shape;
+    const struct hlo_shape *shape = hlo_make_array(&r->module->arena, type, dims, rank);
+    return shape ? shape : error_memory_null(r->err);
 }
 
 const struct hlo_shape *mlir_tuple_shape(struct mlir_reader *r, const struct hlo_shape *const *parts,

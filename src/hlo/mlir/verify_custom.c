@@ -60,7 +60,7 @@ static bool check_layout(struct mlir_reader *r, const struct mlir_op *op, const 
         return false;
     if (order.count != shape->rank)
         return mlir_op_error(r, op, "a layout of %d dimensions for %d", order.count, shape->rank);
-    return mlir_in_range(r, op, "layout", order, shape->rank, true);
+    return mlir_in_range(r, op, "layout", order, shape->rank);
 }
 
 static bool operand_layout(struct mlir_reader *r, const struct mlir_op *op, size_t index, const char *layout)

@@ -91,32 +91,29 @@ static bool hlo_read_sharding(struct hlo_reader *r)
     return true;
 }
 
-static bool is_one_of(struct hlo_word word, const char *const *names)
+/* Returns the number of the word among the names, which end in NULL; -1, with an error, if it is none. */
+static int read_choice(struct hlo_reader *r, const char *what, const char *const *names)
 {
-    while (*names && !hlo_word_is(word, *names))
-        names++;
-    return *names != NULL;
+    hlo_skip_blank(r);
+    const char *at = r->at;
+    struct hlo_word word = hlo_read_word(r);
+    for (int i = 0; names[i]; i++)
+        if (hlo_word_is(word, names[i]))
+            return i;
+    r->at = at;
+    hlo_expected(r, what);
+    return -1;
 }
 
 /* {mode=highest} or {tolerance={…}} */
 static bool hlo_read_accuracy(struct hlo_reader *r)
 {
-    static const char *const modes[] = {"default", "highest", NULL};
-    if (!hlo_expect(r, '{'))
-        return false;
-    hlo_skip_blank(r);
-    const char *at = r->at;
-    struct hlo_word name = hlo_read_word(r);
-    bool is_mode = hlo_word_is(name, "mode");
-    if (!is_mode && !hlo_word_is(name, "tolerance"))
-        return hlo_fail(r, at, "expected mode= or tolerance=");
-    if (!hlo_expect(r, '='))
-        return false;
-    at = r->at;
-    if (!is_mode)
-        return hlo_skip_value(r) && hlo_expect(r, '}');
-    return is_one_of(hlo_read_word(r), modes) ? hlo_expect(r, '}')
-                                              : hlo_fail(r, at, "expected default or highest");
+    static const char *const forms[] = {"tolerance", "mode", NULL}, *const modes[] = {"default", "highest",
+                                                                                      NULL};
+    int form = hlo_expect(r, '{') ? read_choice(r, "mode or tolerance", forms) : -1;
+    return form >= 0 && hlo_expect(r, '=') &&
+           (form == 0 ? hlo_skip_value(r) : read_choice(r, "default or highest", modes) >= 0) &&
+           hlo_expect(r, '}');
 }
 
 static bool hlo_read_api_version(struct hlo_reader *r)
@@ -124,8 +121,7 @@ static bool hlo_read_api_version(struct hlo_reader *r)
     static const char *const versions[] = {"API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
                                            "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
                                            NULL};
-    const char *at = r->at;
-    return is_one_of(hlo_read_word(r), versions) || hlo_fail(r, at, "no API version of custom calls");
+    return read_choice(r, "an API version of custom calls", versions) >= 0;
 }
 
 /* {shape, …}: the shapes of the operands, with layouts. */
@@ -159,39 +155,25 @@ bool hlo_read_debug(struct hlo_reader *r)
     const char *end = r->at;
     while ((mode = memmem(begin, (size_t)(end - begin), "log_mode=", 9))) {
         begin = r->at = mode + 9;
-        if (!is_one_of(hlo_read_word(r), modes))
-            return hlo_fail(r, begin, "expected default or fusion_debugger");
+        if (read_choice(r, "default or fusion_debugger", modes) < 0)
+            return false;
     }
     r->at = end;
     return true;
 }
 
-/* Returns the number of the word among the names; -1, with an error, if it is none. */
-static int read_choice(struct hlo_reader *r, const char *what, const char *const *names, int count)
-{
-    hlo_skip_blank(r);
-    const char *at = r->at;
-    struct hlo_word word = hlo_read_word(r);
-    for (int i = 0; i < count; i++)
-        if (hlo_word_is(word, names[i]))
-            return i;
-    r->at = at;
-    hlo_expected(r, what);
-    return -1;
-}
-
 static bool read_direction(struct hlo_reader *r, struct hlo_attributes *attributes)
 {
-    static const char *const names[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-    int choice = read_choice(r, "a direction: EQ, NE, GE, GT, LE or LT", names, 6);
+    static const char *const names[] = {"EQ", "NE", "GE", "GT", "LE", "LT", NULL};
+    int choice = read_choice(r, "a direction: EQ, NE, GE, GT, LE or LT", names);
     attributes->direction = (enum hlo_direction)choice;
     return choice >= 0;
 }
 
 static bool read_fusion_kind(struct hlo_reader *r, struct hlo_attributes *attributes)
 {
-    static const char *const names[] = {"kLoop", "kInput", "kOutput", "kCustom"};
-    int choice = read_choice(r, "a kind of fusion: kLoop, kInput, kOutput or kCustom", names, 4);
+    static const char *const names[] = {"kLoop", "kInput", "kOutput", "kCustom", NULL};
+    int choice = read_choice(r, "a kind of fusion: kLoop, kInput, kOutput or kCustom", names);
     attributes->fusion_kind = (enum hlo_fusion_kind)choice;
     return choice >= 0;
 }

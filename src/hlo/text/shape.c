@@ -92,8 +92,8 @@ static bool read_dims(struct hlo_reader *r, struct hlo_shape *shape)
     return shape->dims != NULL;
 }
 
-/* Tiles, memory space and the like, which say nothing about sizes: T(8,128)(2,1)S(1)… E(4) does: the bits of an element. Of
- * dimension levels (D) the letters are checked, and a physical shape (P) needs them. */
+/* Tiles, memory space and the like, which say nothing about sizes: T(8,128)(2,1)S(1)… E(4) does: the bits of an
+ * element. Of dimension levels (D) the letters are checked, and a physical shape (P) needs them. */
 static bool skip_layout_extras(struct hlo_reader *r, struct hlo_shape *shape)
 {
     bool levels = false;

@@ -9,24 +9,16 @@ const struct hlo_attributes xla_no_attributes;
 
 const struct hlo_shape *xla_array(struct translator *t, enum hlo_type type, const int64_t *dims, int rank)
 {
-    struct hlo_shape *shape = ARENA_NEW(&t->module->arena, struct hlo_shape);
-    int64_t *copy = ARENA_ARRAY(&t->module->arena, (size_t)rank + 1, int64_t);
-    if (!shape || !copy)
-        return t->failed = true, NULL;
-    if (rank)
-        memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    *shape = (struct hlo_shape){.type = type, .rank = rank, .dims = copy};
+    const struct hlo_shape *shape = hlo_make_array(&t->module->arena, type, dims, rank);
+    t->failed |= !shape;
     return shape;
 }
 
 struct hlo_ints xla_ints(struct translator *t, const int64_t *numbers, int count)
 {
-    int64_t *copy = ARENA_ARRAY(&t->module->arena, (size_t)count + 1, int64_t);
-    t->failed |= !copy;
-    if (!copy)
-        return (struct hlo_ints){0};
-    memcpy(copy, numbers, (size_t)count * sizeof *copy);
-    return (struct hlo_ints){count, copy};
+    struct hlo_ints copy = hlo_make_ints(&t->module->arena, numbers, count);
+    t->failed |= !copy.at;
+    return copy;
 }
 
 const struct hlo_attributes *xla_attributes(struct translator *t, const struct hlo_attributes *like)

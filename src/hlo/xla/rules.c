@@ -271,8 +271,8 @@ static void of_gather(struct translator *t, struct hlo_instruction *in)
     xla_become(t, in, HLO_RESHAPE, slice, &xla_no_attributes);
 }
 
-/* The same numbers all over, of which the function makes the same number. Truth values that are not known one by one are
- * those of constant places that lie inside. */
+/* The same numbers all over, of which the function makes the same number. Truth values that are not known one by one
+ * are those of constant places that lie inside. */
 static bool reduces_to_itself(const struct hlo_instruction *in)
 {
     enum hlo_opcode opcode = in->callee_count ? in->callees[0]->root->opcode : HLO_ADD;

@@ -1,6 +1,7 @@
 /* What XLA counts of a lowered program is not StableHLO but the HLO that it is translated to, after a round of
  * simplifications: openxla/stablehlo's stablehlo-aggressive-simplification and -folder, and openxla/xla's
- * xla/hlo/translate/mhlo_to_hlo (2026; JAX 0.10.2). Here are those of their rules that change a count; private to hlo/xla. */
+ * xla/hlo/translate/mhlo_to_hlo (2026; JAX 0.10.2). Here are those of their rules that change a count; private to
+ * hlo/xla. */
 #ifndef REHEARSE_HLO_XLA_TRANSLATE_H
 #define REHEARSE_HLO_XLA_TRANSLATE_H
 
@@ -46,8 +47,8 @@ void xla_become_constant(struct translator *t, struct hlo_instruction *in, doubl
 bool xla_has_effect(const struct hlo_instruction *in, int depth);
 void xla_keep_list(struct translator *t);
 void xla_begin(struct translator *t, struct hlo_computation *computation);
-/* StableHLO's broadcast_in_dim, whose operand may have dimensions of size 1 that become larger. The reader had made two
- * operations of it. */
+/* StableHLO's broadcast_in_dim, whose operand may have dimensions of size 1 that become larger. The reader had made
+ * two operations of it. */
 void xla_join_broadcast(struct translator *t, struct hlo_instruction *in);
 /* Returns what stands for an instruction, whose operands are translated. It may change, or others be inserted. */
 struct hlo_instruction *xla_simplified(struct translator *t, struct hlo_instruction *in);

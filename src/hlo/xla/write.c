@@ -7,15 +7,8 @@
 
 static const struct hlo_shape *tuple_of(struct translator *t, struct hlo_instruction *const *parts, int count)
 {
-    struct hlo_shape *shape = ARENA_NEW(&t->module->arena, struct hlo_shape);
-    const struct hlo_shape **shapes =
-        ARENA_ARRAY(&t->module->arena, (size_t)count + 1, const struct hlo_shape *);
-    t->failed |= !shape || !shapes;
-    if (t->failed)
-        return NULL;
-    for (int i = 0; i < count; i++)
-        shapes[i] = parts[i]->shape;
-    *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = shapes};
+    const struct hlo_shape *shape = hlo_make_tuple(&t->module->arena, parts, count);
+    t->failed |= !shape;
     return shape;
 }
 
@@ -115,8 +108,8 @@ static void pack_branches(struct translator *t, struct hlo_instruction *in)
     }
 }
 
-/* HLO's broadcast only adds dimensions: those of size 1 that become larger are dropped before, but after others have been
- * added, even if there are none (XlaBuilder::BroadcastInDim). */
+/* HLO's broadcast only adds dimensions: those of size 1 that become larger are dropped before, but after others have
+ * been added, even if there are none (XlaBuilder::BroadcastInDim). */
 static void split_broadcast(struct translator *t, struct hlo_instruction *in)
 {
     const struct hlo_shape *from = in->operands[0]->shape;
@@ -234,8 +227,9 @@ static void sort_all(struct translator *t, struct hlo_instruction *in)
     in->attributes = &xla_no_attributes;
 }
 
-/* XLA takes special functions of chlo apart, and each constant of theirs is written once in a computation. A letter is a
- * number that several functions have, or several such numbers: L of Lanczos's approximation, Z and Y of the zeta function. */
+/* XLA takes special functions of chlo apart, and each constant of theirs is written once in a computation. A letter
+ * is a number that several functions have, or several such numbers: L of Lanczos's approximation, Z and Y of the
+ * zeta function. */
 static const struct {
     const char *target, *shared; /* a star: what is narrower is computed in fp32 */
 } special_functions[] = {
