@@ -13,11 +13,15 @@
 
 static const struct doc *doc;
 
+/* Adds a text in quotes; what stands behind "=" is C. */
 static bool add_text(struct text *out, const struct doc_node *node, struct error *err)
 {
     if (node->type != DOC_STRING || strpbrk(node->text, "\n\t\r"))
         return doc_error(doc, node, err, "expected a text of one line");
-    text_add_quoted(out, node->text);
+    if (*node->text == '=')
+        text_add(out, node->text + 1);
+    else
+        text_add_quoted(out, node->text);
     return true;
 }
 
@@ -83,14 +87,30 @@ static bool add_value(struct text *out, const struct doc_node *node, struct erro
 static bool has_rows(const struct doc_node *table)
 {
     const struct doc_node *first = table->first_child;
-    return first && first->type == DOC_MAP &&
-           (doc_find(first, "kind") || doc_find(first, "row") || doc_find(first, "type"));
+    return first && (first->type == DOC_STRING || doc_find(first, "kind") || doc_find(first, "row") ||
+                     doc_find(first, "type"));
+}
+
+/* Returns the item of the table `shared` beside this one that an item says it is like; NULL: it says nothing. */
+static const struct doc_node *shared_of(const struct doc_node *item)
+{
+    const struct doc_node *like = item->type == DOC_MAP ? doc_find(item, "like") : item,
+                          *shared = like && like->text ? doc_find(item->parent->parent, like->text) : NULL;
+    return shared ? doc_find(shared, item->key) : NULL;
+}
+
+/* Returns a member of an item, or of the one that it is like. */
+static const struct doc_node *member_of(const struct doc_node *item, const char *key)
+{
+    const struct doc_node *own = item->type == DOC_MAP ? doc_find(item, key) : NULL,
+                          *shared = shared_of(item);
+    return own || !shared ? own : doc_find(shared, key);
 }
 
 /* Begins the row of an option: its request, member, kind and name. */
 static bool begin_option(struct text *out, const struct doc_node *item, struct error *err)
 {
-    const struct doc_node *kind = doc_find(item, "kind"), *name = doc_find(item, "name");
+    const struct doc_node *kind = member_of(item, "kind"), *name = member_of(item, "name");
     if (!kind)
         return doc_error(doc, item, err, "expected a kind, as the first option has");
     text_format(out, "OPTION(%s, %s, ", item->parent->key, item->key);
@@ -102,15 +122,32 @@ static bool begin_option(struct text *out, const struct doc_node *item, struct e
     return ok;
 }
 
+/* Adds the members of an item that do not begin its row, and that `but` has not. */
+static bool add_members(struct text *out, const struct doc_node *item, const struct doc_node *but,
+                        struct error *err)
+{
+    static const char *const begun[] = {"kind", "name", "field", "like"};
+    bool ok = true;
+    for (const struct doc_node *member = item->first_child; ok && member; member = member->next) {
+        bool done = but && but->type == DOC_MAP && doc_find(but, member->key);
+        for (size_t i = 0; i < sizeof begun / sizeof *begun; i++)
+            done = done || strcmp(member->key, begun[i]) == 0;
+        if (done)
+            continue;
+        text_format(out, ", .%s = ", member->key);
+        ok = add_value(out, member, err);
+    }
+    return ok;
+}
+
 /* Adds the rows of a request's table, or of another one, whose rows begin with their key and its field; "row" is one in C,
  * or several. */
 static bool add_rows(struct text *out, const struct doc_node *table, bool of_options, struct error *err)
 {
-    static const char *const begun[] = {"kind", "name", "field"};
     bool ok = true;
     text_format(out, "#define %s_%s", of_options ? "OPTIONS" : "ROWS", table->key);
     for (const struct doc_node *item = table->first_child; ok && item; item = item->next) {
-        const struct doc_node *row = doc_find(item, "row"), *field = doc_find(item, "field");
+        const struct doc_node *row = member_of(item, "row"), *field = member_of(item, "field");
         text_add(out, item == table->first_child ? " " : ", ");
         if (row) {
             ok = add_value(out, row, err);
@@ -120,28 +157,12 @@ static bool add_rows(struct text *out, const struct doc_node *table, bool of_opt
             ok = begin_option(out, item, err);
         else
             text_format(out, "ROW_%s(\"%s\", %s", table->key, item->key, field ? field->text : item->key);
-        for (const struct doc_node *member = item->first_child; ok && member; member = member->next) {
-            bool done = false;
-            for (size_t i = 0; i < sizeof begun / sizeof *begun; i++)
-                done = done || strcmp(member->key, begun[i]) == 0;
-            if (done)
-                continue;
-            text_format(out, ", .%s = ", member->key);
-            ok = add_value(out, member, err);
-        }
+        const struct doc_node *shared = of_options ? shared_of(item) : NULL;
+        ok = ok && add_members(out, item, NULL, err) && (!shared || add_members(out, shared, item, err));
         text_add(out, ")");
     }
     text_add(out, "\n");
     return ok;
-}
-
-/* Adds a cell of a list: a text in quotes, or what stands behind "=" as C has it. */
-static bool add_cell(struct text *out, const struct doc_node *cell, struct error *err)
-{
-    if (cell->type == DOC_STRING && *cell->text != '=')
-        return add_text(out, cell, err);
-    text_add(out, cell->type == DOC_NULL ? "NULL" : cell->text + (*cell->text == '='));
-    return true;
 }
 
 /* Adds a table of lists as rows. */
@@ -154,7 +175,10 @@ static bool add_lists(struct text *out, const struct doc_node *table, struct err
         text_add(out, row == table->first_child ? " {" : ", {");
         for (const struct doc_node *cell = row->first_child; ok && cell; cell = cell->next) {
             text_add(out, cell == row->first_child ? "" : ", ");
-            ok = add_cell(out, cell, err);
+            if (cell->type == DOC_STRING)
+                ok = add_text(out, cell, err);
+            else
+                text_add(out, cell->type == DOC_NULL ? "NULL" : cell->text);
         }
         text_add(out, "}");
     }

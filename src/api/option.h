@@ -75,9 +75,8 @@ struct option_spec {
         __VA_ARGS__                                                                                          \
     }
 
-/* The same with what texts.yaml says of an option of this request, and of one of several requests. */
-#define OPTION_OF(request, member, ...)     OPTION(request, member, __VA_ARGS__, SAYS_##request##_##member)
-#define OPTION_SHARED(request, member, ...) OPTION(request, member, __VA_ARGS__, SAYS_shared_##member)
+/* The same with what texts.yaml says of an option of this request. */
+#define OPTION_OF(request, member, ...) OPTION(request, member, __VA_ARGS__, SAYS_##request##_##member)
 
 /* Options that several commands share; `type` is the command's options struct. */
 #define OPTION_OUTPUT(type)                                                                                  \
@@ -85,11 +84,6 @@ struct option_spec {
         .name = "output", .letter = 'o', .kind = OPTION_FILE, .at = offsetof(type, output),                  \
         .argument = "FILE", .help = "write the result to FILE instead of standard output"                    \
     }
-#define OPTION_PAGE(type, its_topic)                                                                         \
-    OPTION(type, page, OPTION_FILE, "page", .topic = (its_topic), .argument = "FILE",                        \
-           .help =                                                                                           \
-               "also write the answer as a page: one HTML file that needs nothing else, with pictures to "   \
-               "zoom")
 #define OPTION_JSON(type)                                                                                    \
     {                                                                                                        \
         .name = "json", .kind = OPTION_FLAG, .at = offsetof(type, json),                                     \

@@ -21,10 +21,6 @@ bool data_place_of_workload(struct data_place *data, const struct workload *work
                             const atomic_bool *stop, struct error *err);
 void data_place_release(struct data_place *data);
 
-/* Options of every request that writes files. */
-#define DATA_WRITE_OPTIONS(request)                                                                          \
-    OPTION_SHARED(request, sync, OPTION_FLAG, "sync"), OPTION_SHARED(request, force, OPTION_FLAG, "force")
-
 static inline const char *data_plural(int64_t count)
 {
     return count == 1 ? "" : "s";

@@ -7,17 +7,6 @@
 #include "core/arena.h"
 #include "feed/workload/workload.h"
 
-/* Fields struct rh_list workload, set; bool strict. */
-#define WORKLOAD_WORDS "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE"
-#define WORKLOAD_WORDS_FOLDER                                                                                \
-    "a built-in workload or a YAML file; then the folder or s3://BUCKET/PREFIX of its data, and overrides, " \
-    "KEY=VALUE or ++workload.KEY=VALUE"
-#define OPTION_WORKLOAD(request, words)                                                                      \
-    OPTION(request, workload, OPTION_TEXT, "workload", .repeats = true, .is_operand = true,                  \
-           .argument = "WORKLOAD", .help = (words))
-#define OPTION_WORKLOAD_SET(request)    OPTION_SHARED(request, set, OPTION_TEXT, "set", .repeats = true)
-#define OPTION_WORKLOAD_STRICT(request) OPTION_SHARED(request, strict, OPTION_FLAG, "strict")
-
 /* All changes to a workload, for opening it, for the record and for the rules. */
 struct workload_overrides {
     const char **items; /* "reader.read_threads=8" */

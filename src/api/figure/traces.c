@@ -15,24 +15,6 @@
 /* In the order of the tables' first entries; the traces are before them. */
 enum { ZOOM_TRACES, ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO };
 
-#define MAX_SECONDS 1e9
-#define OPTION_TIME(request, field, ...)                                                                     \
-    OPTION_SHARED(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .dimension = DIMENSION_MOMENT, \
-                  .argument = "TIME", .max = MAX_SECONDS, __VA_ARGS__)
-
-#define OPTIONS_ZOOM(request)                                                                                \
-    OPTION_SHARED(request, phase, OPTION_TEXT, "phase"),                                                     \
-        OPTION_TIME(request, margin, .needs = "phase", .initial = "5s"),                                     \
-        OPTION_TIME(request, first, .min = OPTION_POSITIVE),                                                 \
-        OPTION_TIME(request, last, .min = OPTION_POSITIVE), OPTION_TIME(request, from, .min = 0),            \
-        OPTION_TIME(request, to, .min = 0)
-
-/* The last entries of each table. */
-#define OPTIONS_PAGE(request, its_title)                                                                     \
-    OPTION(request, title, OPTION_TEXT, "title", .argument = "TEXT",                                         \
-           .help = "title of the picture; by default " its_title),                                           \
-        OPTIONS_SELECT(request, "file"), OPTION_STYLE(request), OPTION_PICTURE(request), OPTION_END
-
 /* What all three requests have. */
 struct part {
     const char *phase, *path;
@@ -83,14 +65,6 @@ static bool read_flags(const char *option, const struct rh_list *given, const ch
 
 /* ---- timeline ---- */
 
-const struct option_spec api_figure_timeline_options[] = {
-    OPTION_OF(rh_figure_timeline_request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true),
-    OPTIONS_ZOOM(rh_figure_timeline_request),
-    OPTION_OF(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names),
-    OPTION_OF(rh_figure_timeline_request, rows, OPTION_TEXT, "row", .repeats = true),
-    OPTIONS_PAGE(rh_figure_timeline_request, "the file and its command"),
-};
-
 struct timeline {
     const struct rh_figure_timeline_request *asked;
     struct figure_timeline options;
@@ -120,22 +94,9 @@ static rh_handle *make_timeline(const void *request, const struct api_call *call
     return picture_draw(draw_timeline, &timeline, asked->output, err);
 }
 
-API_COMMAND(figure_timeline, "figure timeline", rh_figure_timeline_request, .make = make_timeline);
+API_WHOLE_COMMAND(figure_timeline, "figure timeline", rh_figure_timeline_request, .make = make_timeline);
 
 /* ---- distribution ---- */
-
-#define OPTION_CLASSES(request) OPTION_SHARED(request, classes, OPTION_TEXT, "class", .repeats = true)
-#define OPTION_TRACES(request)                                                                               \
-    OPTION_SHARED(request, traces, OPTION_FILE, "traces", .repeats = true, .is_operand = true,               \
-                  .required = true)
-
-const struct option_spec api_figure_distribution_options[] = {
-    OPTION_TRACES(rh_figure_distribution_request),
-    OPTIONS_ZOOM(rh_figure_distribution_request),
-    OPTION_CLASSES(rh_figure_distribution_request),
-    OPTION_OF(rh_figure_distribution_request, of, OPTION_TEXT, "of", .repeats = true),
-    OPTIONS_PAGE(rh_figure_distribution_request, "the file"),
-};
 
 static bool read_classes(const struct rh_list *given, bool *streams, struct error *err)
 {
@@ -177,18 +138,10 @@ static rh_handle *make_distribution(const void *request, const struct api_call *
     return picture_draw(draw_distribution, &distribution, asked->output, err);
 }
 
-API_COMMAND(figure_distribution, "figure distribution", rh_figure_distribution_request,
-            .make = make_distribution);
+API_WHOLE_COMMAND(figure_distribution, "figure distribution", rh_figure_distribution_request,
+                  .make = make_distribution);
 
 /* ---- throughput ---- */
-
-const struct option_spec api_figure_throughput_options[] = {
-    OPTION_TRACES(rh_figure_throughput_request),
-    OPTIONS_ZOOM(rh_figure_throughput_request),
-    OPTION_CLASSES(rh_figure_throughput_request),
-    OPTION_TIME(rh_figure_throughput_request, every, .min = OPTION_POSITIVE),
-    OPTIONS_PAGE(rh_figure_throughput_request, "the file"),
-};
 
 struct throughput {
     const struct rh_figure_throughput_request *asked;
@@ -216,4 +169,5 @@ static rh_handle *make_throughput(const void *request, const struct api_call *ca
     return picture_draw(draw_throughput, &throughput, asked->output, err);
 }
 
-API_COMMAND(figure_throughput, "figure throughput", rh_figure_throughput_request, .make = make_throughput);
+API_WHOLE_COMMAND(figure_throughput, "figure throughput", rh_figure_throughput_request,
+                  .make = make_throughput);

@@ -36,34 +36,4 @@ bool model_choose(const struct rh_plan_request *given, struct cost_chosen *chose
 bool planning_open_given(struct planning *planning, struct planning_options options,
                          const struct rh_plan_request *given, struct cost_chosen *chosen, struct error *err);
 
-/* Rows of a request's table of options: those that name and price a model, of a member with the name of each option. */
-#define PLANNING_MODEL(type)                                                                                 \
-    OPTION_SHARED(type, model, OPTION_TEXT, "model", .takers = PLANS_MODEL, .needers = PLANS_SPLIT),         \
-        OPTION_SHARED(type, sequence, OPTION_INTEGER, "sequence", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,  \
-                      .max = 1 << 24),                                                                       \
-        OPTION_SHARED(type, precision, OPTION_WORD, "precision", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,   \
-                      .words = model_precisions),                                                            \
-        OPTION_SHARED(type, software, OPTION_TEXT, "software", .takers = PLANS_MODEL | PLANS_ONLY_MODEL),    \
-        OPTION_SHARED(type, links, OPTION_FILE, "links", .takers = PLANS_MODEL | PLANS_ONLY_MODEL),          \
-        OPTION_SHARED(type, calibration, OPTION_FILE, "calibration",                                         \
-                      .takers = PLANS_MODEL | PLANS_ONLY_MODEL)
-
-/* The rows of a request that describe the devices and the room of a training job. */
-#define PLANNING_JOB(type)                                                                                   \
-    OPTION_SHARED(type, devices_per_node, OPTION_INTEGER, "devices-per-node", .takers = PLANS_SPLIT,         \
-                  .max = 1024),                                                                              \
-        OPTION_SHARED(type, inside, OPTION_TEXT, "inside", .takers = PLANS_SPLIT),                           \
-        OPTION_SHARED(type, across, OPTION_TEXT, "across", .takers = PLANS_JOB | PLANS_ONLY_MODEL),          \
-        OPTION_SHARED(type, headroom, OPTION_NUMBER, "headroom", .takers = PLANS_JOB,                        \
-                      .initial = TEXT_OF(PLAN_HEADROOM), .max = 90),                                         \
-        OPTION_SHARED(type, imbalance, OPTION_NUMBER, "imbalance", .takers = PLANS_JOB, .min = 1,            \
-                      .max = 100)
-
-#define PLANNING_ALLREDUCE(type)                                                                             \
-    OPTION_SHARED(type, allreduce, OPTION_WORD, "allreduce", .takers = PLANS_LAYERS | PLANS_FLEET,           \
-                  .words = planning_allreduces)
-
-#define PLANNING_MEMORY(type)                                                                                \
-    OPTION_SHARED(type, memory, OPTION_WORD, "memory", .takers = PLANS_LAYERS, .words = plan_memory_models)
-
 #endif

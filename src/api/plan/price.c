@@ -169,30 +169,4 @@ static bool price_files(const void *request, const struct api_call *call, struct
     return ok;
 }
 
-const struct option_spec api_price_options[] = {
-    OPTION_OF(rh_price_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true,
-              .required = true),
-    OPTION_OF(rh_price_request, set, OPTION_TEXT, "set", .repeats = true),
-    OPTION_OF(rh_price_request, root, OPTION_FILE, "root"),
-    OPTION_OF(rh_price_request, device, OPTION_TEXT, "device"),
-    OPTION_OF(rh_price_request, devices, OPTION_INTEGER, "devices", .max = LAUNCHED_MAX_DEVICES),
-    OPTION_OF(rh_price_request, model, OPTION_TEXT, "model"),
-    OPTION_OF(rh_price_request, sequence, OPTION_INTEGER, "sequence", .max = 1 << 24),
-    OPTION_OF(rh_price_request, software, OPTION_TEXT, "software"),
-    OPTION_OF(rh_price_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .max = 1024),
-    OPTION_OF(rh_price_request, inside, OPTION_TEXT, "inside"),
-    OPTION_OF(rh_price_request, across, OPTION_TEXT, "across"),
-    OPTION_OF(rh_price_request, links, OPTION_FILE, "links"),
-    OPTION_OF(rh_price_request, calibration, OPTION_FILE, "calibration"),
-    OPTION_OF(rh_price_request, headroom, OPTION_NUMBER, "headroom", .initial = TEXT_OF(PLAN_HEADROOM),
-              .max = 90),
-    OPTION_OF(rh_price_request, alone, OPTION_FLAG, "alone"),
-    OPTION_OF(rh_price_request, explain, OPTION_FLAG, "explain"),
-    OPTION_OF(rh_price_request, explain_memory, OPTION_FLAG, "explain-memory"),
-    OPTION_OF(rh_price_request, no_neighbours, OPTION_FLAG, "no-neighbours"),
-    OPTION_OF(rh_price_request, strict, OPTION_FLAG, "strict"),
-    OPTION_OF(rh_price_request, plan, OPTION_FILE, "plan"),
-    OPTION_END,
-};
-
-API_COMMAND(price, "price", rh_price_request, .answer = price_files);
+API_WHOLE_COMMAND(price, "price", rh_price_request, .answer = price_files);

@@ -5,9 +5,6 @@
 #include "api/command.h"
 #include "trace/store/store.h"
 
-#define OPTION_TRACE(request)                                                                                \
-    OPTION_SHARED(request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true)
-
 /* Warns the caller that a trace is incomplete. */
 bool trace_warn(const char *path, const struct trace_reader *reader, struct error *err);
 
