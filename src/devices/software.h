@@ -46,13 +46,23 @@ enum {
     X(FLAG, narrow_kept, "inputs of products in 8 bits are kept in these", 0, 1)                             \
     X(FLAG, weighs_inside, "experts apply a router's weights, and keep no outputs for them", 0, 1)           \
     X(FLAG, narrow_dispatch, "DeepEP carries tokens to experts in 8 bits where products have them", 0, 1)    \
-    X(DOUBLE, block_host, "seconds of the host to launch a block's kernels: devices wait for it", 0,         \
+    X(DOUBLE, launch, "seconds of the host for a kernel, or as short an operation of the framework", 0,      \
       MAX_SECONDS)                                                                                           \
-    X(DOUBLE, expert_host, "the same of a block of experts, further", 0, MAX_SECONDS)                        \
-    X(DOUBLE, expert_each, "and of each expert, where they run one after another", 0, MAX_SECONDS)           \
+    X(DOUBLE, block_launches, "of these, forward and backward, of a block: devices wait for them;", 0,       \
+      MAX_PASSES)                                                                                            \
+    X(DOUBLE, expert_launches, "further ones of a block of experts,", 0, MAX_PASSES)                         \
+    X(DOUBLE, each_launches, "of each expert, where they run one after another,", 0, MAX_PASSES)             \
+    X(DOUBLE, latent_launches, "of multi-head latent attention,", 0, MAX_PASSES)                             \
+    X(DOUBLE, adapter_launches, "of LoRA's matrices beside one that has them,", 0, MAX_PASSES)               \
+    X(DOUBLE, tensor_launches, "of an exchange of tensor parallel ranks,", 0, MAX_PASSES)                    \
+    X(DOUBLE, narrow_launches, "of a block's products in 8 or 4 bits,", 0, MAX_PASSES)                       \
+    X(DOUBLE, document_launches, "of a packed document without TECHNIQUE_ROPE,", 0, MAX_PASSES)              \
+    X(DOUBLE, document_moved_launches, "and where ranks exchange its heads", 0, MAX_PASSES)                  \
+    X(DOUBLE, graph_launches, "those of a block of experts beside graphs of layers", 0, MAX_PASSES)          \
     X(DOUBLE, step_host, "seconds of an iteration of the host alone: input, logging, its loop", 0,           \
       MAX_SECONDS)                                                                                           \
-    X(DOUBLE, shard_host, "the same of a block and micro-batch whose shards are gathered", 0, MAX_SECONDS)   \
+    X(DOUBLE, shard_launches, "launches of a block and micro-batch whose shards are gathered", 0,            \
+      MAX_PASSES)                                                                                            \
     X(DOUBLE, state_each, "seconds of each rank that shares states and broadcasts its part by itself", 0,    \
       MAX_SECONDS)                                                                                           \
     X(DOUBLE, data_shown, "exposed share of gradient exchange", 0, 1)                                        \

@@ -18,6 +18,9 @@ static const struct generation megatron[] = {
     {"2022-06", "megatron-2022"}, {"", "megatron-2021"},
 };
 
+/* Megatron-Bridge took NeMo's place; MLPerf's rounds still call it by that name. */
+static const struct generation nemo[] = {{"2026", "megatron-core"}, {"", "megatron-core-2024"}};
+
 /* GPTQ's kernels in Triton came in 2023, and those of Marlin after them; before, PyTorch unpacked weights. */
 static const struct generation trainer[] = {{"2024", "hf-trainer"}, {"", "hf-trainer-2023"}};
 
@@ -35,7 +38,7 @@ static const struct known {
     {"Megatron + Deepspeed ZeRO", "megatron-2021", NULL},
     {"Neuron", "neuron", NULL},
     {"Megatron", NULL, megatron},
-    {"NeMo", "megatron-core-2024", NULL}, /* until Megatron-Bridge took its place */
+    {"NeMo", NULL, nemo},
     {"Primus", NULL, megatron},
     {"nanotron", "nanotron", NULL},
     {"torchtune", "torchtune", NULL},

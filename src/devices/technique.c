@@ -13,6 +13,7 @@ static const char *const formats[] = {"fp32", "fp16", "bf16", "fp8", "fp4", NULL
 static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8",
                                       "nvfp4",   "rowwise",    NULL};
 static const char *const switches[] = {"no", "yes", NULL};
+static const char *const graphs[] = {"no", "yes", "layers", NULL};
 static const char *const places[] = {"host", "nvme", NULL};
 static const char *const dispatchers[] = {"alltoall", "deepep", "allgather", NULL};
 static const char *const optimizers[] = {"adam", "momentum", "factored", "none", "galore", "apollo", NULL};
@@ -43,7 +44,8 @@ static const char *const *const words_of[TECHNIQUE_COUNT] = {
     [TECHNIQUE_GATHER_OVERLAP] = switches, [TECHNIQUE_SEQUENCE] = switches,
     [TECHNIQUE_EXPERT_KERNELS] = switches, [TECHNIQUE_ATTENTION] = switches,
     [TECHNIQUE_TARGETS] = targets,         [TECHNIQUE_ENDS] = switches,
-    [TECHNIQUE_SCALES] = switches,         [TECHNIQUE_GRAPHS] = switches,
+    [TECHNIQUE_SCALES] = switches,         [TECHNIQUE_GRAPHS] = graphs,
+    [TECHNIQUE_ROPE] = switches,
 };
 
 static int count_words(enum technique_kind kind)
@@ -112,7 +114,7 @@ struct technique technique_asked(const struct technique *technique)
     static const enum technique_kind asked[] = {
         TECHNIQUE_TENSOR_OVERLAP, TECHNIQUE_OPTIMIZER, TECHNIQUE_OPTIMIZER_RANK, TECHNIQUE_STEP,
         TECHNIQUE_RANK,           TECHNIQUE_TARGETS,   TECHNIQUE_ENDS,           TECHNIQUE_SCALES,
-        TECHNIQUE_PARAMETERS,     TECHNIQUE_GRAPHS,
+        TECHNIQUE_PARAMETERS,     TECHNIQUE_GRAPHS,    TECHNIQUE_ROPE,
     };
     struct technique kept = {.modules = 0};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)

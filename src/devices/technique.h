@@ -99,6 +99,9 @@ enum adapter_targets {
 
 enum technique_switch { SWITCH_USUAL, SWITCH_OFF, SWITCH_ON };
 
+/* The host launches kernels, one graph of all of an iteration, or graphs of all of a layer but its experts. */
+enum graphs { GRAPHS_USUAL, GRAPHS_NONE, GRAPHS_ITERATION, GRAPHS_LAYERS };
+
 enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
 
 /* X(identifier, member, name, description) */
@@ -137,11 +140,12 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
     X(SEQUENCE, sequence, "sequence-parallel", "tensor parallel ranks split norms along the sequence")       \
     X(EXPERT_KERNELS, expert_kernels, "grouped-experts", "one product for all experts of a device")          \
     X(ATTENTION, attention, "fused-attention", "scores of attention stay in the chip")                       \
-    X(GRAPHS, graphs, "cuda-graphs", "one graph launches all kernels of an iteration")                       \
+    X(GRAPHS, graphs, "cuda-graphs", "graphs launch the kernels of an iteration, or of its layers")          \
     X(RANK, rank, "lora-rank", "rank of LoRA's matrices beside frozen weights; 0: all weights are trained")  \
     X(TARGETS, targets, "lora-targets", "matrices that have them")                                           \
     X(ENDS, ends, "lora-ends", "embedding and head are trained beside them")                                 \
     X(SCALES, scales, "single-scale", "factors of frozen weights of 4 bits are in fp32, not in 8 bits")      \
+    X(ROPE, rope, "fused-rope", "one kernel embeds the positions of all documents of a sequence")            \
     X(IMBALANCE, imbalance, "imbalance", "tokens on the busiest expert device, per cent of the mean")
 
 enum technique_kind {

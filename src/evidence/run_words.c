@@ -1,6 +1,7 @@
 #include "evidence/run_words.h"
 
 #include "core/text.h"
+#include "evidence/cells.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -128,6 +129,37 @@ const char *run_read_software(struct run *run, const struct run_words *words)
         run->job.software = software_find(variant_of(run, words));
     set_recipe(run, words);
     return job_is_frozen(&run->job) ? odd : NULL;
+}
+
+/* Tokens of a document of Tulu 3, in the mean of what was packed into 2,048 to 32,768 (Megatron-Bridge's model
+ * verification cards fine-tune on it; huggingface.co/datasets/allenai/tulu-3-sft-mixture, 2024). */
+#define TULU_TOKENS 600
+
+/* MLPerf's runs launch graphs of iterations, NVIDIA's performance recipes of layers. Megatron-Bridge's other recipes
+ * launch each kernel (cuda_graph_impl: none), and embed the positions of one packed document after another in all models
+ * but Llama (apply_rope_fusion); context parallel ranks exchange heads (cp_comm_type: a2a), but experts' models keys. */
+void run_read_habits(struct run *run, const char *kind, const char *place, const char *notes)
+{
+    struct job *job = &run->job;
+    bool bridge = contains(run->framework ? run->framework : "", "Bridge"),
+         tuned = strcmp(kind, "sft") == 0 || strcmp(kind, "lora") == 0,
+         perf = strcmp(kind, "perf") == 0 || contains(place, "performance-summary") ||
+                cells_has_item(notes, "balanced");
+    if (!text_starts_with(job->software->name, "megatron-core"))
+        return;
+    if (contains(notes, "no CUDA graphs"))
+        job->technique.graphs = GRAPHS_NONE;
+    else if (contains(run->source, "training_results"))
+        job->technique.graphs = GRAPHS_ITERATION;
+    else if (contains(notes, "CUDA graphs") || (perf && bridge && is(run, "megatron-core")))
+        job->technique.graphs = GRAPHS_LAYERS;
+    if (!bridge || !tuned || !contains(place, "verification_cards"))
+        return;
+    bool fused = contains(run->model_name, "llama") || contains(notes, "fused rope");
+    job->document = TULU_TOKENS;
+    job->technique.rope = fused ? SWITCH_ON : SWITCH_OFF;
+    if (job->degrees.context > 1 && job->model->experts == 0)
+        job->technique.context_kind = CONTEXT_ULYSSES;
 }
 
 /* ---- precision ---- */

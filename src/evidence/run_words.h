@@ -21,4 +21,8 @@ bool run_read_precision(struct run *run, const char *text);
 /* Sets recomputation and its modules or blocks. False: it is unknown. */
 bool run_read_recompute(struct run *run, const char *text);
 
+/* Sets what software does by the kind of a run (perf, pretrain, sft, lora; "": not said) and the file of its source:
+ * whether graphs launch its kernels, and how it packs documents. */
+void run_read_habits(struct run *run, const char *kind, const char *place, const char *notes);
+
 #endif

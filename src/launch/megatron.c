@@ -282,9 +282,10 @@ static void formats(struct megatron_arguments *a, const struct technique *techni
         number(a, MEGATRON_OFFLOAD_LAYERS, technique->offload_activations);
     if (technique->replicate > 1)
         number(a, MEGATRON_REPLICATE, technique->replicate);
-    if (technique->graphs == SWITCH_ON)
-        word(a, MEGATRON_GRAPHS, "full_iteration");
-    flag(a, MEGATRON_UNCHECKED, technique->graphs == SWITCH_ON);
+    if (technique->graphs >= GRAPHS_ITERATION)
+        word(a, MEGATRON_GRAPHS,
+             technique->graphs == GRAPHS_LAYERS ? "transformer_engine" : "full_iteration");
+    flag(a, MEGATRON_UNCHECKED, technique->graphs == GRAPHS_ITERATION);
 }
 
 static void recompute_and_type(struct megatron_arguments *a, const struct job *job)

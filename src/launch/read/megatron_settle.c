@@ -444,7 +444,7 @@ static void settle_graphs(struct launch_options *options)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (launch_is_on(options, names[i]))
             launch_argument(options, names[i])->use = LAUNCH_READ;
-    launch_set(&options->technique[TECHNIQUE_GRAPHS], by, SWITCH_ON);
+    launch_set(&options->technique[TECHNIQUE_GRAPHS], by, GRAPHS_ITERATION);
 }
 
 void launch_settle_habits(struct launch_options *options)

@@ -159,7 +159,7 @@ static struct rates rates_of(const struct fleet_question *question, int group, i
 
 /* A layer on an option, whatever the pipelines beside it. */
 struct priced_layer {
-    double seconds, forward, parameters, kept;
+    double seconds, host, forward, parameters, kept; /* host: of `seconds`, which no device makes longer */
 };
 
 /* Embedding, blocks and head on one device type with one tensor degree. */
@@ -182,6 +182,7 @@ static struct priced_layer priced_layer(const struct job_layer *layer)
 {
     return (struct priced_layer){
         .seconds = job_pass_seconds(&layer->pass),
+        .host = layer->pass.host,
         .forward = layer->pass.forward + layer->pass.tensor / 2.0,
         .parameters = layer->parameters + layer->experts,
         .kept = layer->kept,
@@ -258,8 +259,8 @@ static bool add_option(struct fleet_problem *problem, const struct priced *price
     const struct fleet_sums sums = option->sums;
     for (int l = 0; l < priced->layer_count; l++) {
         const struct priced_layer *layer = &from->layers[l];
-        sums.seconds[l + 1] =
-            sums.seconds[l] + layer->seconds * rates.slower + layer->parameters * rates.added;
+        sums.seconds[l + 1] = sums.seconds[l] + (layer->seconds - layer->host) * rates.slower + layer->host +
+                              layer->parameters * rates.added;
         sums.kept[l + 1] = sums.kept[l] + layer->kept;
         sums.held[l + 1] = sums.held[l] + layer->parameters * rates.state;
         sums.after[l + 1] = sums.after[l] + layer->parameters * (rates.reduced + rates.updated);

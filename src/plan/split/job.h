@@ -265,6 +265,10 @@ int job_again_count(const struct job *job, const struct job_kind *kind, int firs
 /* Returns the share of all blocks that it covers where it covers some; else 1. */
 double job_again_share(const struct job *job, int block_count);
 
+/* Returns the kernels, or operations of the framework as short, that the host launches for a layer, forward and
+ * backward; 0 of embedding and head. */
+double job_launches(const struct job *job, const struct layer_work *work);
+
 /* Returns the transfers that selective recomputation of a block repeats. */
 void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges);
 

@@ -141,10 +141,6 @@ static void add_again(struct job_pass *pass, const struct job *job, const struct
     pass->tensor += reduces * price->reduce + exchanges * price->exchange;
 }
 
-/* Seconds of the host for an expert by itself, forward and backward: half of a dense MLP's share of a block of the
- * Trainer's, which launches about as many kernels. */
-#define EXPERT_APART 0.5e-3
-
 /* Blocks wait for the host when it launches their kernels more slowly than the device runs them: the more of them, the
  * more run again in the backward pass. */
 static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
@@ -153,16 +149,9 @@ static void wait_for_host(struct job_pass *pass, const struct job *job, const st
     int again = whole ? work->forward_count : 0;
     for (int i = 0; i < work->forward_count && !whole; i++)
         again += (work->modules[i] & job_modules(job)) != 0;
-    const struct software *software = job->software;
-    double each = job->technique.expert_kernels == SWITCH_OFF  ? fmax(software->expert_each, EXPERT_APART)
-                  : job->technique.expert_kernels == SWITCH_ON ? 0.0
-                                                               : software->expert_each;
-    double host = work->forward_count > 3 ? software->block_host : 0.0; /* not of embedding or head */
-    if (job->technique.graphs == SWITCH_ON)
-        host = 0.0;
-    else if (work->expert_parameters > 0.0)
-        host += software->expert_host + each * fmax((double)job->model->experts / job->degrees.expert, 1.0);
-    host *= 1.0 + (double)again / work->count;
+    double pace = job->device->host_pace > 0.0 ? job->device->host_pace : 1.0;
+    double host =
+        job_launches(job, work) * job->software->launch / pace * (1.0 + (double)again / work->count);
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
 }

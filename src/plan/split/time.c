@@ -229,10 +229,11 @@ static double shard_host(const struct job *job)
 {
     const struct software *software = job->software;
     double blocks = job_block_count(job);
-    if (software->expert_each > 0.0 && job->model->experts > 0)
+    if (software->each_launches > 0.0 && job->model->experts > 0)
         blocks += EXPERT_MODULES * job->model->experts / job->degrees.expert *
                   architecture_expert_blocks(job->model);
-    return job->sharding == 3 ? software->shard_host * blocks / job->degrees.pipeline : 0.0;
+    return job->sharding == 3 ? software->launch * software->shard_launches * blocks / job->degrees.pipeline
+                              : 0.0;
 }
 
 double job_rest_floor(const struct job *job, const struct job_exchange *exchange)

@@ -270,7 +270,8 @@ static void pipelines_hold_what_their_stages_do(void **state)
         assert_true(bytes <= 0.7 * whole);
         assert_true(bytes > runtime);
         double seconds =
-            job_pass_seconds(&layer.pass) * (1.0 + job.calibration->jitter) +
+            (job_pass_seconds(&layer.pass) - layer.pass.host) * (1.0 + job.calibration->jitter) +
+            layer.pass.host +
             layer.parameters * job.software->accumulate / (job.device->bandwidth * JOB_STREAM_RATE) +
             (i > 0 ? layers.send_across : 0.0);
         expect_near(fleet_stage_seconds(&answer.problem, &pipeline->stages[i]), seconds, 1e-9);
@@ -315,7 +316,10 @@ static void alike_devices_are_used_as_well_as_by_jobs(void **state)
         if (answer.time.seconds > search.plans[0].time.seconds * 1.03)
             fail_msg("%s: %.6g, a job takes %.6g", cases[i].model, answer.time.seconds,
                      search.plans[0].time.seconds);
-        assert_true(answer.lower_bound <= search.plans[0].time.seconds * 1.01);
+        /* a job's pipeline fills with the mean of its blocks, a fleet's with its stages */
+        if (answer.lower_bound > search.plans[0].time.seconds * 1.02)
+            fail_msg("%s: at least %.6g, a job takes %.6g, answer %.6g", cases[i].model, answer.lower_bound,
+                     search.plans[0].time.seconds, answer.time.seconds);
         assert_true(answer.lower_bound <= answer.time.seconds);
         assert_true(answer.lower_bound >= 0.7 * answer.time.seconds);
         job_search_release(&search);

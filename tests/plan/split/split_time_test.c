@@ -134,7 +134,7 @@ static void small_batches_wait_for_the_host(void **state)
     struct job job = job_example();
     struct software quick = *software_find("hf-trainer"), slow = quick;
     double seconds[2][2];
-    quick.block_host = 0.0, slow.block_host = 10e-3;
+    quick.launch = 0.0, slow.launch = 100e-6, slow.block_launches = 100.0;
     job.microbatch = 1, job.batch = job.degrees.data;
     job.recompute = RECOMPUTE_NONE;
     for (int large = 0; large < 2; large++) {
@@ -147,6 +147,26 @@ static void small_batches_wait_for_the_host(void **state)
     assert_true(seconds[0][0] < 10e-3 * job.model->layers);
     assert_true(seconds[0][1] >= 10e-3 * job.model->layers && seconds[0][1] < 10.5e-3 * job.model->layers);
     assert_true(seconds[1][0] == seconds[1][1]);
+}
+
+/* Packed documents without a fused kernel wait for the host one after another, longer where ranks exchange heads, and a
+ * graph waits for none. */
+static void documents_wait_for_the_host(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.software = software_find("megatron-core");
+    job.microbatch = 1, job.batch = job.degrees.data, job.sequence = 8192, job.document = 64;
+    double fused = job_time(&job).compute;
+    job.technique.rope = SWITCH_OFF;
+    double few = job_time(&job).compute;
+    double each = job.software->launch * job.software->document_launches * job.model->layers;
+    assert_true(few > fused);
+    job.document = 32; /* as many again */
+    double many = job_time(&job).compute;
+    assert_true(fabs(many - few - 128.0 * each) < 0.02 * (many - few));
+    job.technique.graphs = GRAPHS_ITERATION;
+    assert_true(job_time(&job).compute <= fused);
 }
 
 /* InternLM-7B on 64 to 1024 A100: with all ranks an iteration takes 0.3 to 2.7 s longer than with groups of eight that share the optimizer's
@@ -286,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_batches_wait_for_the_host),
+        cmocka_unit_test(documents_wait_for_the_host),
         cmocka_unit_test(ranks_that_share_states_broadcast_one_after_another),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(flops_are_those_of_the_model),
