@@ -309,7 +309,8 @@ static bool fails(const char *place, struct error *err, const char *why)
     return error_set(err, ERROR_INPUT, "%s: %s", place, why);
 }
 
-#define MAX_PAIRS 6 /* JOB_MAX_KINDS less those of a tower */
+#define MAX_LETTERS 1024
+#define MAX_PAIRS   6 /* JOB_MAX_KINDS less those of a tower */
 
 /* What a letter of `mixers` needs. */
 static const char *mixer_lacks(const struct architecture *model, char mixer)
@@ -339,8 +340,8 @@ static bool check_mixers(const struct architecture *model, const char *place, st
     size_t length = model->mixers ? strlen(model->mixers) : 0, pairs = 0;
     if (length != (model->mlps ? strlen(model->mlps) : 0))
         return fails(place, err, "mixers and mlps have a letter each for the same blocks");
-    if (length > (size_t)model->layers)
-        return fails(place, err, "mixers and mlps are of more blocks than layers");
+    if ((model->mixers && length == 0) || length > MAX_LETTERS)
+        return fails(place, err, "mixers and mlps: expected from 1 to 1024 letters");
     if (length > 0 && (model->encoder_layers || model->dense_layers || model->experts_every ||
                        model->window_every || model->parallel))
         return fails(place, err,
@@ -371,6 +372,8 @@ static bool check_vision(const struct architecture *model, const char *place, st
         return fails(place, err,
                      "vision needs vision_layers, vision_hidden, vision_heads, vision_ffn, vision_patch, "
                      "vision_patches and vision_merge");
+    if (model->vision_hidden % model->vision_heads != 0)
+        return fails(place, err, "vision_heads do not divide vision_hidden");
     return !model->encoder_layers || fails(place, err, "a model with an encoder has no tower");
 }
 

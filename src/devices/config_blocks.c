@@ -288,6 +288,8 @@ void config_read_vision(struct config_reader *r, struct architecture *model, con
     int64_t image = config_number(r, images, 1 << 20, tower->image == 0);
     image = tower->image > 0 ? tower->image : image;
     model->vision_patches = model->vision_patch > 0 ? square(image / model->vision_patch) : 0;
+    if (model->vision_patches == 0)
+        config_complain_at(r, *patches, "is larger than an image");
     model->vision_merge = merge_of(r, root, model->vision_patches);
     model->vision_positions = config_number(r, positions, CONFIG_MAX_SIZE, false);
     if (strcmp(tower->word, "siglip") == 0)
@@ -303,6 +305,6 @@ void config_read_vision(struct config_reader *r, struct architecture *model, con
     model->vision_deep = deep && deep->type == DOC_LIST ? (int64_t)deep->count : 0;
     read_windows(r, model);
     if (model->vision_heads > 0 && model->vision_hidden % model->vision_heads != 0)
-        config_complain_at(r, *heads, "does not divide hidden_size");
+        config_complain(r, "vision_config: the heads do not divide hidden_size");
     r->map = root;
 }

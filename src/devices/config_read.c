@@ -32,7 +32,10 @@ bool config_complain_at(struct config_reader *r, const char *key, const char *wh
 {
     const struct doc_node *node = doc_find(r->map, key);
     struct error err;
-    doc_error(r->doc, node ? node : r->map, &err, "%s: %s", key, why);
+    if (node)
+        doc_error(r->doc, node, &err, "%s", why);
+    else
+        doc_error(r->doc, r->map, &err, "%s: %s", key, why);
     return config_complain(r, err.text);
 }
 
