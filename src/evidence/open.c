@@ -7,12 +7,9 @@
 
 #include <string.h>
 
-#define MEMORY_ERROR                                                                                         \
-    1.03 /* a run that is over by no more than the estimate's own error, its median, still counts as fitting */
-
 bool run_job_fits(const struct job *job)
 {
-    return job_memory(job).total <= MEMORY_ERROR * (double)job->device->memory;
+    return job_memory(job).total <= (double)job->device->memory;
 }
 
 /* Formats and offload that the software has and tables do not mention. */

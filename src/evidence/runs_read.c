@@ -447,12 +447,13 @@ static void read_measured(struct reader *r)
 
 /* Adapters are beside the matrices of attention alone, as by default in PEFT, LitGPT and NeMo and in MLPerf's rules,
  * where neither the notes nor the source's own scripts say all. Megatron-Bridge's recipes have all (peft/lora.py,
- * target_modules, 2026-08), those of its performance pages attention's. */
+ * target_modules, 2026-08), those of its performance pages attention's; axolotl's examples, too (lora_target_linear,
+ * 2024-04). */
 static bool adapts_all(struct reader *r, const char *notes)
 {
     bool bridge = contains(r->run->framework, "Bridge") && !contains(cell(r, "source"), "performance");
     return contains(notes, "all layers") || contains(notes, "all linear") || contains(notes, "*_proj") ||
-           strcmp(r->run->source, "QwenLM/Qwen") == 0 || bridge;
+           strcmp(r->run->source, "QwenLM/Qwen") == 0 || contains(r->run->source, "axolotl") || bridge;
 }
 
 /* The model's name or the notes say LoRA; notes of a full training that say "Full; LoRA rank 64" are of a table of

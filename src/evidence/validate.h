@@ -80,7 +80,7 @@ void validation_release(struct validation *validation);
 /* Predicts all runs by formulas alone. `calibration` replaces that of every run's device; NULL: the device's. */
 void validation_predict(struct validation *validation, const struct calibration *calibration);
 
-/* Returns whether the predicted memory fits, but for the estimate's own error. */
+/* Returns whether the predicted memory fits. */
 bool run_job_fits(const struct job *job);
 
 /* The same for any value of the settings that a run leaves open. */

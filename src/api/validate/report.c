@@ -79,9 +79,7 @@ static void print_memory(const struct validation *validation, struct text *out)
 
 static const char *fits(const struct run *run)
 {
-    if (!run->fits)
-        return run->fits_open ? "open" : "no";
-    return run->predicted_memory.total > (double)run->job.device->memory ? "near" : "yes";
+    return run->fits ? "yes" : run->fits_open ? "open" : "no";
 }
 
 /* The degrees and batches are printed only in a wide table. */
@@ -113,8 +111,9 @@ static void print_rows(const struct validate_report *report, struct text *out)
                     fits(run), measured, run->expected, error, interval->low, interval->high,
                     interval->extrapolates ? " *" : "");
     }
-    text_add(out, "times are seconds of an iteration; near: fits within the estimate's error; open: fits "
-                  "with another value of a setting that the table does not give; *: extrapolated\n");
+    text_add(out,
+             "times are seconds of an iteration; open: fits with another value of a setting that the table "
+             "does not give; *: extrapolated\n");
 }
 
 static void print_reasons(const struct validation *validation, struct text *out)

@@ -275,8 +275,13 @@ static struct job_memory stage_memory(const struct job *job, const struct job_la
                  software->step_bytes);
         }
     }
+    double state_bytes = memory.parameters + memory.gradients + memory.optimizer;
+    double used = state_bytes + memory.activations + memory.working;
+    memory.runtime += software->reserved_share * used;
+    NOTE(terms, "runtime", "reserved and not in use", always, software->reserved_share * used,
+         "%.3g x the rest of it", software->reserved_share);
     const struct memory_stage bytes = {
-        .state = memory.parameters + memory.gradients + memory.optimizer,
+        .state = state_bytes,
         .kept = kept,
         .working = memory.working,
         .runtime = memory.runtime,
