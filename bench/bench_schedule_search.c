@@ -44,7 +44,7 @@ static double search_once(const struct bench_search *bench, struct order_found *
                                    .timing = &timing,
                                    .memory = bench->memory};
     double begin = clock_processor();
-    if (!best_zero_bubble(&shape, chunks, bench->devices, NULL, found, &err)) {
+    if (!best_order(&shape, chunks, bench->devices, NULL, found, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }

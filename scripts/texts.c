@@ -165,22 +165,35 @@ static bool add_rows(struct text *out, const struct doc_node *table, bool of_opt
     return ok;
 }
 
-/* Adds a table of lists as rows. */
+/* Adds the cells of a row. */
+static bool add_cells(struct text *out, const struct doc_node *row, struct error *err)
+{
+    bool ok = row->type == DOC_LIST || doc_error(doc, row, err, "expected a list");
+    for (const struct doc_node *cell = row->first_child; ok && cell; cell = cell->next) {
+        text_add(out, cell == row->first_child ? "" : ", ");
+        if (cell->type == DOC_STRING)
+            ok = add_text(out, cell, err);
+        else
+            text_add(out, cell->type == DOC_NULL ? "NULL" : cell->text);
+    }
+    return ok;
+}
+
+/* Adds a table of lists as rows of an array, and as EACH_name(X): X(…) for each of them. */
 static bool add_lists(struct text *out, const struct doc_node *table, struct error *err)
 {
     bool ok = true;
     text_format(out, "#define ROWS_%s", table->key);
     for (const struct doc_node *row = table->first_child; ok && row; row = row->next) {
-        ok = row->type == DOC_LIST || doc_error(doc, row, err, "expected a list");
         text_add(out, row == table->first_child ? " {" : ", {");
-        for (const struct doc_node *cell = row->first_child; ok && cell; cell = cell->next) {
-            text_add(out, cell == row->first_child ? "" : ", ");
-            if (cell->type == DOC_STRING)
-                ok = add_text(out, cell, err);
-            else
-                text_add(out, cell->type == DOC_NULL ? "NULL" : cell->text);
-        }
+        ok = add_cells(out, row, err);
         text_add(out, "}");
+    }
+    text_format(out, "\n#define EACH_%s(X)", table->key);
+    for (const struct doc_node *row = table->first_child; ok && row; row = row->next) {
+        text_add(out, " X(");
+        ok = add_cells(out, row, err);
+        text_add(out, ")");
     }
     text_add(out, "\n");
     return ok;

@@ -11,7 +11,7 @@ static const struct {
     enum megatron_kind kind;
 } options[MEGATRON_COUNT] = {
 #define X(id, name, kind) {name, MEGATRON_##kind},
-    MEGATRON_OPTIONS(X)
+    EACH_megatron_option(X)
 #undef X
 };
 

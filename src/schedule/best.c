@@ -389,9 +389,8 @@ static bool choose(const struct order_search *all, const struct schedule_shape *
     return true;
 }
 
-/* Searches a shape; in_flight > 0: in the memory of so many micro-batches, on the wave, if none is given. */
-static bool search_shape(const struct schedule_shape *shape, int chunks, int in_flight,
-                         const struct best_options *options, struct order_found *found, struct error *err)
+bool best_order(const struct schedule_shape *shape, int chunks, int in_flight,
+                const struct best_options *options, struct order_found *found, struct error *err)
 {
     struct timing_options equal;
     struct pass_cost *made = NULL;
@@ -443,18 +442,6 @@ static bool search_shape(const struct schedule_shape *shape, int chunks, int in_
     return ok;
 }
 
-bool best_zero_bubble(const struct schedule_shape *shape, int chunks, int in_flight,
-                      const struct best_options *options, struct order_found *found, struct error *err)
-{
-    return search_shape(shape, chunks, in_flight, options, found, err);
-}
-
-bool best_of_placements(const struct schedule_shape *shape, const struct best_options *options,
-                        struct order_found *found, struct error *err)
-{
-    return search_shape(shape, shape->chunks > 0 ? shape->chunks : 2, 0, options, found, err);
-}
-
 /* Moves the order that was found into one that schedule_make has begun. */
 static bool deliver(bool ok, struct order_found *found, struct pass_order *order)
 {
@@ -474,7 +461,7 @@ static bool deliver(bool ok, struct order_found *found, struct pass_order *order
     {                                                                                                        \
         struct order_found found;                                                                            \
         const struct best_options options = {.objective = shape->by_span ? SEARCH_SPAN : SEARCH_MAKESPAN};   \
-        return deliver(search_shape(shape, chunks, in_flight, &options, &found, err), &found, order);        \
+        return deliver(best_order(shape, chunks, in_flight, &options, &found, err), &found, order);          \
     }
 MAKER(zb_1p, 1, shape->devices)
 MAKER(zb_2p, 1, 2 * shape->devices)

@@ -19,14 +19,10 @@ struct best_options {
     int64_t effort; /* as in struct order_search */
 };
 
-/* One or two stages per device; memory of shape->memory, else of `in_flight` micro-batches on the fullest
- * device. The caller ends the result with order_found_release, also after a failure; options NULL: as given
- * by zeros. */
-bool best_zero_bubble(const struct schedule_shape *shape, int chunks, int in_flight,
-                      const struct best_options *options, struct order_found *found, struct error *err);
-
-/* All placements of shape->chunks stages per device (0: 2), in memory shape->memory (0: no limit). */
-bool best_of_placements(const struct schedule_shape *shape, const struct best_options *options,
-                        struct order_found *found, struct error *err);
+/* Searches `chunks` stages per device, in memory shape->memory (0: no limit): all placements, or with in_flight > 0 the
+ * wave alone, where without a limit memory is that of so many micro-batches on the fullest device. The caller ends the result with order_found_release, also after a failure; options NULL: as given by
+ * zeros. */
+bool best_order(const struct schedule_shape *shape, int chunks, int in_flight,
+                const struct best_options *options, struct order_found *found, struct error *err);
 
 #endif

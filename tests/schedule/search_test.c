@@ -211,8 +211,8 @@ static void best_is_no_worse_than_the_table(void **state)
             if (!paired) {
                 assert_true(timing_of_order(&order, &instance.timing, false, &timing, &err));
                 shape.memory = timing.peak;
-                assert_true(
-                    best_of_placements(&shape, &(struct best_options){.effort = 100000}, &best, &err));
+                assert_true(best_order(&shape, shape.chunks > 0 ? shape.chunks : 2, 0,
+                                       &(struct best_options){.effort = 100000}, &best, &err));
                 if (best.extent.makespan > timing.extent.makespan + HAIR)
                     fail_msg("%s, %d devices, %d micro-batches: %g, best %g", schedule->name,
                              instance.devices, instance.microbatches, timing.extent.makespan,
@@ -244,7 +244,7 @@ static void a_large_shape_takes_a_schedule_of_the_table(void **state)
         for (int stage = 0; stage < 2 * DEVICES; stage++)
             costs[stage] = (struct pass_cost){
                 .forward = 1.0, .input = 1.0, .weight = 1.0, .kept = 1.0, .kept_for_weight = 1.0};
-        if (!best_of_placements(&shape, NULL, &found, &err) || !pass_order_check(&found.order, NULL, &err) ||
+        if (!best_order(&shape, 2, 0, NULL, &found, &err) || !pass_order_check(&found.order, NULL, &err) ||
             !timing_of_order(&found.order, &timing, false, &played, &err))
             fail_msg("%s", err.text);
         assert_true(fabs(played.extent.makespan - found.extent.makespan) < HAIR &&
@@ -266,7 +266,7 @@ static void a_microbatch_that_does_not_fit_is_an_error(void **state)
     struct schedule_shape shape = {.devices = 2, .microbatches = 4, .timing = &timing, .memory = 2.5};
     struct order_found found;
     struct error err;
-    assert_false(best_zero_bubble(&shape, 1, 2, NULL, &found, &err));
+    assert_false(best_order(&shape, 1, 2, NULL, &found, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     assert_string_equal(err.text, "device 1: one micro-batch keeps 3, and the limit of memory is 2.5");
     order_found_release(&found);

@@ -29,11 +29,6 @@ struct capture_kernel {
     int read, max; /* in the present capture_kernel_read */
 };
 
-bool capture_kernel_available(void)
-{
-    return true;
-}
-
 const char *capture_kernel_version(void)
 {
     return libbpf_version_string();

@@ -29,9 +29,6 @@ struct capture_kernel *capture_kernel_new(const struct capture_kernel_options *o
                                           capture_handler *handler, void *context, struct text *missing,
                                           struct error *err);
 
-/* Returns true if this build contains the programs. */
-bool capture_kernel_available(void);
-
 /* Returns the version of the loading library; "" without one. */
 const char *capture_kernel_version(void);
 

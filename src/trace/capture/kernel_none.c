@@ -5,11 +5,6 @@
 
 #define UNUSED __attribute__((unused))
 
-bool capture_kernel_available(void)
-{
-    return false;
-}
-
 const char *capture_kernel_version(void)
 {
     return "";
