@@ -66,25 +66,43 @@ const atomic_bool *api_stop(const struct api_call *call);
 /* The flag outlives the stop, which its caller may free: of threads that may never come back. */
 void api_keep_stop(const struct api_call *call);
 
-extern const struct api_command api_check_plan, api_cost, api_elastic, api_plan, api_profile_show,
-    api_simulate, api_sweep, api_templates;
-extern const struct api_command api_dataset_generate, api_dataset_verify, api_dataset_scale, api_feed;
-extern const struct api_command api_trace, api_trace_import, api_trace_export, api_trace_phases,
-    api_trace_show, api_compare, api_figure_plan, api_figure_steps, api_figure_timeline,
-    api_figure_distribution, api_figure_throughput, api_report_page, api_validate, api_price, api_calibrate,
-    api_measure_layers, api_measure_links, api_play;
-
-/* Their tables, which command lines are read by. */
-extern const struct option_spec api_check_plan_options[], api_cost_options[], api_elastic_options[],
-    api_plan_options[], api_profile_show_options[], api_simulate_options[], api_sweep_options[],
-    api_templates_options[];
-extern const struct option_spec api_dataset_generate_options[], api_dataset_verify_options[],
-    api_dataset_scale_options[], api_feed_options[];
-extern const struct option_spec api_trace_options[], api_trace_import_options[], api_trace_export_options[],
-    api_trace_phases_options[], api_trace_show_options[], api_compare_options[], api_figure_plan_options[],
-    api_figure_steps_options[], api_figure_timeline_options[], api_figure_distribution_options[],
-    api_figure_throughput_options[], api_report_page_options[], api_validate_options[], api_price_options[],
-    api_calibrate_options[], api_measure_layers_options[], api_measure_links_options[], api_play_options[];
+/* clang-format off */
+/* COMMAND(wing, answer, function, request, command), in the order of `rehearse help`. */
+#define API_COMMANDS(COMMAND) \
+    COMMAND(PLAN, rh_handle, rh_plan_find, rh_plan_request, api_plan)                                          \
+    COMMAND(PLAN, rh_report, rh_check_plan, rh_check_request, api_check_plan)                                  \
+    COMMAND(PLAN, rh_report, rh_simulate, rh_simulate_request, api_simulate)                                   \
+    COMMAND(PLAN, rh_sweep, rh_sweep_plans, rh_sweep_request, api_sweep)                                       \
+    COMMAND(PLAN, rh_report, rh_elastic, rh_elastic_request, api_elastic)                                      \
+    COMMAND(PLAN, rh_report, rh_templates, rh_templates_request, api_templates)                                \
+    COMMAND(PLAN, rh_handle, rh_cost, rh_cost_request, api_cost)                                               \
+    COMMAND(PLAN, rh_profile, rh_profile_load, rh_profile_request, api_profile_show)                           \
+    COMMAND(STORAGE, rh_report, rh_dataset_generate, rh_dataset_generate_request, api_dataset_generate)        \
+    COMMAND(STORAGE, rh_report, rh_dataset_verify, rh_dataset_verify_request, api_dataset_verify)              \
+    COMMAND(STORAGE, rh_report, rh_dataset_scale, rh_dataset_scale_request, api_dataset_scale)                 \
+    COMMAND(STORAGE, rh_report, rh_feed, rh_feed_request, api_feed)                                            \
+    COMMAND(TRACE, rh_report, rh_trace, rh_trace_request, api_trace)                                           \
+    COMMAND(TRACE, rh_report, rh_trace_import, rh_trace_import_request, api_trace_import)                      \
+    COMMAND(TRACE, rh_report, rh_trace_export, rh_trace_export_request, api_trace_export)                      \
+    COMMAND(TRACE, rh_report, rh_trace_phases, rh_trace_phases_request, api_trace_phases)                      \
+    COMMAND(TRACE, rh_report, rh_trace_show, rh_trace_show_request, api_trace_show)                            \
+    COMMAND(TRACE, rh_report, rh_compare, rh_compare_request, api_compare)                                     \
+    COMMAND(PLAN, rh_report, rh_figure_plan, rh_figure_plan_request, api_figure_plan)                          \
+    COMMAND(TRACE, rh_report, rh_figure_steps, rh_figure_steps_request, api_figure_steps)                      \
+    COMMAND(TRACE, rh_report, rh_figure_timeline, rh_figure_timeline_request, api_figure_timeline)             \
+    COMMAND(TRACE, rh_report, rh_figure_distribution, rh_figure_distribution_request, api_figure_distribution) \
+    COMMAND(TRACE, rh_report, rh_figure_throughput, rh_figure_throughput_request, api_figure_throughput)       \
+    COMMAND(PLAN, rh_report, rh_report_make, rh_report_request, api_report_page)                               \
+    COMMAND(PLAN, rh_report, rh_validate, rh_validate_request, api_validate)                                   \
+    COMMAND(PLAN, rh_report, rh_price, rh_price_request, api_price)                                            \
+    COMMAND(PLAN, rh_report, rh_calibrate, rh_calibrate_request, api_calibrate)                                \
+    COMMAND(RUN, rh_report, rh_measure_layers, rh_measure_layers_request, api_measure_layers)                  \
+    COMMAND(RUN, rh_report, rh_measure_links, rh_measure_links_request, api_measure_links)                     \
+    COMMAND(RUN, rh_report, rh_play, rh_play_request, api_play)
+#define API_DECLARE(wing, answer, function, request, command) \
+    extern const struct api_command command; extern const struct option_spec command##_options[];
+API_COMMANDS(API_DECLARE)
+/* clang-format on */
 
 /* Kinds of handles that requests hold. */
 extern const struct api_kind api_plan_kind, api_profile_kind;
