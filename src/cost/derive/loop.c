@@ -60,50 +60,120 @@ static void find_given(const struct op_graph *body, const bool *needs, bool *giv
     }
 }
 
-/* The only reader of an added value; NULL: none, or several. */
-static value only_reader(const struct op_graph *graph, const struct hlo_instruction *of)
+/* EARLY: views and elementwise operations of given gradients alone; LATE: others that need one. */
+enum turn_part { OF_FORWARD, EARLY, LATE };
+
+static value made_of(const struct deriver *d, int i)
 {
-    value reader = NULL;
-    for (int i = of->index + 1; i < graph->count; i++)
-        for (int o = 0; o < graph->at[i]->operand_count; o++) {
-            if (graph->at[i]->operands[o] == of && reader)
-                return NULL;
-            reader = graph->at[i]->operands[o] == of ? graph->at[i] : reader;
+    const struct hlo_instruction *parameter = d->graph->parameters[i];
+    return d->given[i] && parameter ? d->gradient[parameter->index] : NULL;
+}
+
+static bool is_early(const struct deriver *d, const unsigned char *part, int i)
+{
+    return d->given[i] && part[d->given[i]->index] == EARLY;
+}
+
+/* Finds the parts; a gradient that a late operation reads, too, is late. Returns whether a product makes an early one;
+ * `turned` says which. */
+static bool find_parts(const struct deriver *d, unsigned char *part, bool *turned)
+{
+    const struct op_graph *graph = d->graph;
+    bool follows = false, changed = true;
+    for (int i = 0; i < graph->parameter_count; i++)
+        if (d->given[i])
+            part[d->given[i]->index] = made_of(d, i) ? EARLY : LATE;
+    while (changed) {
+        changed = false;
+        for (int n = d->forward; n < graph->count; n++) {
+            const struct hlo_instruction *in = graph->at[n];
+            unsigned char is = OF_FORWARD;
+            for (int o = 0; o < in->operand_count; o++)
+                is = part[in->operands[o]->index] > is ? part[in->operands[o]->index] : is;
+            if (in->operand_count)
+                part[n] =
+                    is == EARLY && op_class(in) != OP_ELEMENTWISE && op_class(in) != OP_VIEW ? LATE : is;
+            for (int o = 0; part[n] == LATE && o < in->operand_count; o++)
+                if (in->operands[o]->opcode == HLO_PARAMETER && part[in->operands[o]->index] == EARLY) {
+                    part[in->operands[o]->index] = LATE;
+                    changed = true;
+                }
         }
-    return reader;
+    }
+    for (int i = 0; i < graph->parameter_count; i++) {
+        const struct hlo_instruction *made = made_of(d, i);
+        while (made && op_class(made) == OP_VIEW)
+            made = made->operands[0];
+        turned[i] = made && is_early(d, part, i) && op_class(made) == OP_PRODUCT;
+        follows |= turned[i];
+    }
+    return follows;
 }
 
 /* Without the loop the last product of a turn and the elementwise operations that the next one begins with are one
- * kernel. They move to the end of the turn, which then is given their result. */
+ * kernel, or at least what is read of the product needs no copy. They move to the end of the turn, which then is given
+ * their results. */
 void derive_turn(struct deriver *d)
 {
     struct op_graph *graph = d->graph;
+    int count = graph->count, roots = graph->root_count;
     bool *turned = d->derived->turned = ARENA_ARRAY(d->arena, (size_t)graph->parameter_count + 1, bool);
-    graph->failed |= !turned;
-    for (int i = 0; turned && i < graph->parameter_count; i++) {
-        const struct hlo_instruction *parameter = graph->parameters[i];
-        value given = d->given[i], made = parameter ? d->gradient[parameter->index] : NULL, first;
-        if (!given || !made || op_class(made) != OP_PRODUCT)
+    unsigned char *part = ARENA_ARRAY(d->arena, (size_t)count + 1, unsigned char);
+    value *now = ARENA_ARRAY(d->arena, (size_t)count + 1, value); /* what an early one is at the end */
+    value *all = ARENA_ARRAY(d->arena, (size_t)(count + roots + graph->parameter_count) + 1, value);
+    graph->failed |= !turned || !part || !now || !all;
+    if (graph->failed || !find_parts(d, part, turned))
+        return;
+    for (int i = 0; i < graph->parameter_count; i++)
+        if (is_early(d, part, i))
+            now[d->given[i]->index] = made_of(d, i);
+    for (int n = d->forward; n < count; n++) {
+        if (part[n] != EARLY || now[n])
             continue;
-        while ((first = only_reader(graph, given)) && op_class(first) == OP_ELEMENTWISE &&
-               hlo_shape_equal(first->shape, made->shape)) {
-            value moved = op_graph_add(graph, first);
-            if (!moved)
-                return;
-            for (int o = 0; o < moved->operand_count; o++)
-                if (moved->operands[o] == given)
-                    moved->operands[o] = made;
-            for (int r = 0; r < graph->root_count; r++)
-                if (graph->roots[r] == made)
-                    graph->roots[r] = moved;
-            first->opcode = HLO_PARAMETER; /* its readers find it given */
-            first->parameter = -1;
-            first->operand_count = 0;
-            turned[i] = true;
-            given = first;
-            made = moved;
+        now[n] = op_graph_add(graph, graph->at[n]);
+        value *operands = ARENA_ARRAY(d->arena, (size_t)graph->at[n]->operand_count, value);
+        if (!now[n] || !operands) {
+            graph->failed = true;
+            return;
         }
+        for (int o = 0; o < now[n]->operand_count; o++) {
+            int of = now[n]->operands[o]->index;
+            operands[o] = now[of] ? now[of] : now[n]->operands[o];
+        }
+        now[n]->operands = operands;
     }
+    graph->root_count = 0;
+    for (int r = 0; r < roots; r++) {
+        bool carried = false; /* it is given no more: what is made of it is */
+        for (int i = 0; i < graph->parameter_count; i++)
+            carried |= is_early(d, part, i) && made_of(d, i) == graph->roots[r];
+        value early = now[graph->roots[r]->index];
+        if (!carried)
+            all[graph->root_count++] = early ? early : graph->roots[r];
+    }
+    /* a turn is given early ones; those that nothing reads are dropped */
+    for (int n = d->forward; n < count; n++) {
+        value in = graph->at[n];
+        if (part[n] != EARLY || in->opcode == HLO_PARAMETER)
+            continue;
+        in->opcode = HLO_PARAMETER;
+        in->parameter = -1;
+        in->operand_count = 0;
+    }
+    for (int n = d->forward; n < count; n++)
+        for (int o = 0; part[n] == LATE && o < graph->at[n]->operand_count; o++) {
+            int of = graph->at[n]->operands[o]->index;
+            if (of < count && part[of] == EARLY && now[of]) {
+                all[graph->root_count++] = now[of];
+                part[of] = LATE; /* once */
+            }
+        }
+    for (int i = 0; i < graph->parameter_count; i++) {
+        value *made = graph->parameters[i] ? &d->gradient[graph->parameters[i]->index] : NULL;
+        if (made && *made && (*made)->index < count && now[(*made)->index])
+            all[graph->root_count++] = *made = now[(*made)->index];
+    }
+    graph->roots = all;
 }
 
 /* A turn begins with what the one before it made: where both are kept it is there once, and before the first turn in

@@ -150,17 +150,15 @@ static value matrices(struct deriver *d, value a, value left, value right, int64
 }
 
 /* As JAX's rules have it (jax/_src/lax/linalg.py): a solver solves again, and a product gives the gradient of its
- * matrix; a factorization takes two products and a solve, or of Cholesky one and two. */
+ * matrix. A factorization takes a product and a solve, that of Cholesky two solves; the two steps of QR share what
+ * is counted for each here. */
 void derive_solver(struct deriver *d, value f, value gradient, bool solves)
 {
     value a = f->operands[0], b = f->operands[solves];
-    bool cholesky = f->opcode == HLO_CHOLESKY;
-    for (int i = 0; i < 3; i++) /* a product comes first, and a solve last */
-        if (!solves && (i == 0 || (i == 1 && !cholesky)))
-            gradient = matrices(d, a, a, gradient, 0);
-        else if (!solves || i == 0)
-            gradient =
-                op_graph_make(d->graph, HLO_TRIANGULAR_SOLVE, b->shape, 2, (value[]){a, gradient}, NULL);
+    if (!solves)
+        gradient = matrices(d, a, a, gradient, 0);
+    for (int i = 0; i < (f->opcode == HLO_CHOLESKY ? 2 : 1); i++)
+        gradient = op_graph_make(d->graph, HLO_TRIANGULAR_SOLVE, b->shape, 2, (value[]){a, gradient}, NULL);
     derive_give(d, b, gradient);
     if (solves && d->needs[a->index])
         derive_give(
