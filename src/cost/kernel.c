@@ -131,6 +131,9 @@ static double longest_tile(const struct kernel *kernel, const struct cost_device
            unit_rate;
 }
 
+/* Queries and keys of latent attention (DeepSeek's MLA), whose values have 128 numbers. */
+#define LATENT_HEAD 192
+
 /* Seconds of forward attention of equal lengths by those measured of the kernel that the device has, and how sure they
  * are; 0: none was. */
 static double measured_attention(const struct kernel *kernel, const struct cost_device *device,
@@ -144,6 +147,8 @@ static double measured_attention(const struct kernel *kernel, const struct cost_
         return 0.0;
     snprintf(name, sizeof name, "attention-%d", (int)fmin((double)kernel->size.k, 1e6));
     double seconds = measured_seconds(name, device, COST_BF16, NULL, sizes, &table);
+    if (!table && kernel->size.k == LATENT_HEAD)
+        seconds = measured_seconds("attention-mla", device, COST_BF16, NULL, sizes, &table);
     if (table)
         *spread = spread_on(table, device);
     return seconds;

@@ -139,6 +139,8 @@ static void attention_is_known_by_heads_and_length(void **state)
     assert_true(ultra < seconds / 1.1 && ultra > seconds / 1.3);
     double twice = measured_seconds("attention-128", find("b200"), COST_BF16, NULL, longer, &table);
     assert_true(twice > 3 * seconds && twice < 4.5 * seconds);
+    double latent = measured_seconds("attention-mla", find("b200"), COST_BF16, NULL, longer, &table);
+    assert_true(latent > twice && latent < 2 * twice); /* 320 products for each 256 */
     assert_true(measured_seconds("attention-100", find("b200"), COST_BF16, NULL, sizes, &table) == 0);
 }
 

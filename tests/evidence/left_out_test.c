@@ -157,7 +157,7 @@ static void devices_without_runs_have_wide_intervals(void **state)
     double inside = 0.0;
     for (int i = 0; i + 1 < count; i++) {
         const struct cost_device *device = tables_device(NULL, list[i].name);
-        if (strcmp(device_basis(device), "data sheet") != 0)
+        if (!device_is_sheet(device))
             continue;
         sheets++;
         inside += (double)list[i].inside / list[i].errors.rows;

@@ -43,7 +43,7 @@ static void add_error(struct errors *errors, double formula, double near, double
 
 static bool errors_make(struct errors *errors, int room)
 {
-    *errors = (struct errors){.formula = calloc(2 * (size_t)room, sizeof(double))};
+    *errors = (struct errors){.formula = calloc(2 * (size_t)room + 1, sizeof(double))};
     errors->near = errors->formula ? errors->formula + room : NULL;
     return errors->formula != NULL;
 }

@@ -302,7 +302,10 @@ bool op_product_sizes(const struct hlo_instruction *in, struct op_product *produ
     if (in->opcode == HLO_CUSTOM_CALL) {
         product->size = (struct product_size){sizes->at[0], sizes->at[1], sizes->at[2], sizes->at[3]};
         product->type = type_of(in->operands[0]->shape->type);
-        product->unread = sizes->count == 5 && op_is_target(in, OP_TARGET_PRODUCT) ? (double)sizes->at[4] : 0;
+        if (op_is_target(in, OP_TARGET_PRODUCT)) {
+            product->unread = (double)sizes->at[4];
+            product->groups = (double)sizes->at[5];
+        }
         return true;
     }
     if (in->operand_count < 2)

@@ -99,14 +99,17 @@ static void derive_dot(struct deriver *d, value dot, value gradient)
                                      lhs, &right, &left, false, attributes));
 }
 
+/* Of experts, the gradient of rows reads as many of them as the `forward` product. */
 static value product(struct op_graph *graph, const struct hlo_shape *shape, value a, value b, int64_t batch,
-                     int64_t m, int64_t n, int64_t k, double unread, const struct hlo_attributes *of)
+                     int64_t m, int64_t n, int64_t k, const struct op_product *forward,
+                     const struct hlo_attributes *of)
 {
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     attributes->target = OP_TARGET_PRODUCT;
     attributes->algorithm = of->algorithm;
     attributes->products = of->products;
-    attributes->sizes = op_graph_ints(graph, 5, (int64_t[]){batch, m, n, k, (int64_t)unread});
+    int64_t unread = forward ? (int64_t)forward->unread : 0, groups = forward ? (int64_t)forward->groups : 0;
+    attributes->sizes = op_graph_ints(graph, 6, (int64_t[]){batch, m, n, k, unread, groups});
     return op_graph_make(graph, HLO_CUSTOM_CALL, shape, 2, (value[]){a, b}, attributes);
 }
 
@@ -130,11 +133,11 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     if (d->needs[lhs->index])
         derive_give(d, lhs,
                     product(d->graph, lhs->shape, gradient, rhs, p.size.batch, m, n, k < 1.0 ? 1 : (int64_t)k,
-                            p.unread, of->attributes));
+                            &p, of->attributes));
     if (d->needs[rhs->index])
         derive_give(d, rhs,
                     product(d->graph, rhs->shape, lhs, gradient, p.size.batch, p.size.n, p.size.k, p.size.m,
-                            0, of->attributes));
+                            NULL, of->attributes));
 }
 
 /* A product that gives a matrix like `a`, or several. */

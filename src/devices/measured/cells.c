@@ -21,6 +21,11 @@ static int per_shape(const struct measured *table)
     return table->shape_axes < table->axis_count ? table->axes[table->axis_count - 1].count : 1;
 }
 
+static const float *shape_at(const struct measured *table, int shape)
+{
+    return table->shapes + (size_t)shape * (size_t)table->shape_axes;
+}
+
 /* A cell's indices on the grid; its shape is the rest, 0 where there are none. */
 static int place_of(const struct measured *table, int cell, int *at)
 {
@@ -52,7 +57,7 @@ void measured_sizes(const struct measured *table, int cell, double *sizes)
 {
     int at[MEASURED_MAX_AXES], shape = place_of(table, cell, at);
     for (int a = 0; a < table->axis_count; a++)
-        sizes[a] = exp2(a < table->shape_axes ? (double)table->shapes[shape * table->shape_axes + a]
+        sizes[a] = exp2(a < table->shape_axes ? (double)shape_at(table, shape)[a]
                                               : (double)table->axes[a].at[at[a]]);
 }
 
@@ -133,8 +138,8 @@ struct omission {
 
 static bool is_omitted(const struct measured *table, const struct omission *omission, int shape)
 {
-    const float *a = &table->shapes[shape * table->shape_axes];
-    const float *b = &table->shapes[omission->shape * table->shape_axes];
+    const float *a = shape_at(table, shape);
+    const float *b = shape_at(table, omission->shape);
     return shape == omission->shape || (omission->sizes && (a[0] == b[0] || a[1] == b[1]));
 }
 
@@ -153,7 +158,7 @@ static int first_from(const struct measured *table, float size)
     int low = 0, high = table->shape_count;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (table->shapes[middle * table->shape_axes] < size)
+        if (shape_at(table, middle)[0] < size)
             low = middle + 1;
         else
             high = middle;
@@ -168,7 +173,7 @@ static int find_nearest(const struct measured *table, const float *at, const str
     int start = first_from(table, at[0]), count = 0, axes = table->shape_axes;
     for (int step = 1; step >= -1; step -= 2)
         for (int i = step > 0 ? start : start - 1; i >= 0 && i < table->shape_count; i += step) {
-            const float *of = &table->shapes[i * axes];
+            const float *of = shape_at(table, i);
             float limit = count == NEAREST ? nearest[count - 1].squared : HUGE_VALF;
             float squared = (of[0] - at[0]) * (of[0] - at[0]);
             if (squared >= limit)
@@ -211,11 +216,11 @@ static float aligned_of(const struct measured *table, const float *at)
 /* The ratio of a shape where its curve has come as far. */
 static float ratio_along(const struct measured *table, int shape, float aligned)
 {
-    const float *cells = &table->cells[shape * per_shape(table)];
+    const float *cells = table->cells + (size_t)shape * (size_t)per_shape(table);
     if (table->shape_axes == table->axis_count)
         return cells[0];
     float at[MEASURED_MAX_AXES] = {0}, share;
-    memcpy(at, &table->shapes[shape * table->shape_axes], (size_t)table->shape_axes * sizeof *at);
+    memcpy(at, shape_at(table, shape), (size_t)table->shape_axes * sizeof *at);
     const struct measured_axis *axis = &table->axes[table->axis_count - 1];
     int low = bracket(axis, aligned - aligned_of(table, at), &share);
     return share > 0 ? cells[low] * (1 - share) + cells[low + 1] * share : cells[low];
@@ -224,7 +229,7 @@ static float ratio_along(const struct measured *table, int shape, float aligned)
 static bool ratio_of_shapes(const struct measured *table, const float *at, const struct omission *omission,
                             double *log_ratio)
 {
-    struct near nearest[NEAREST];
+    struct near nearest[NEAREST] = {{0}};
     int count = find_nearest(table, at, omission, nearest);
     double sum = 0, weights = 0;
     float aligned = aligned_of(table, at);
@@ -239,7 +244,7 @@ static bool ratio_of_shapes(const struct measured *table, const float *at, const
 
 double measured_log_ratio(const struct measured *table, const double *sizes)
 {
-    float at[MEASURED_MAX_AXES], share[MEASURED_MAX_AXES], sum = 0;
+    float at[MEASURED_MAX_AXES] = {0}, share[MEASURED_MAX_AXES], sum = 0;
     int low[MEASURED_MAX_AXES];
     double log_ratio;
     for (int a = 0; a < table->axis_count; a++)
@@ -269,7 +274,7 @@ double measured_log_ratio(const struct measured *table, const double *sizes)
 static bool shape_left_out(const struct measured *table, int cell, bool sizes, double *log_ratio)
 {
     double of[MEASURED_MAX_AXES];
-    float at[MEASURED_MAX_AXES];
+    float at[MEASURED_MAX_AXES] = {0};
     measured_sizes(table, cell, of);
     for (int a = 0; a < table->axis_count; a++)
         at[a] = log2f((float)of[a]);

@@ -37,6 +37,7 @@ struct measured {
     const char *software, *title; /* "vllm", "vLLM 0.24.0" */
     enum cost_type type;
     bool fastest;           /* chosen by time, unless a software is named; else the first of a device is */
+    double floor;           /* seconds of the roofline beside its work */
     double ultra;           /* gain where powers have twice the units (sm_103); 0: none */
     double peak, bandwidth; /* of the roofline that the ratios refer to */
     struct measured_work flops, bytes;

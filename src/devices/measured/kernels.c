@@ -15,7 +15,7 @@ extern const char data_kernels[];
 
 #define MAX_TABLES 512
 #define MAX_VALUES 128
-#define FLOOR      2e-6 /* seconds of the roofline beside its work */
+#define FLOOR      2e-6 /* seconds of the roofline beside its work, unless a table has another */
 #define MAX_UNITS  0.15 /* how much the logarithms of units and of power of a relative may differ */
 #define MAX_POWER  0.35
 
@@ -148,12 +148,14 @@ static bool read_head(struct measured *head, const char *work[2], const char *li
     const char *text;
     char *rest;
     if ((text = line_behind(line, "kernel"))) {
-        *head = (struct measured){.kernel = word(&text)};
+        *head = (struct measured){.kernel = word(&text), .floor = FLOOR};
         const char *type = word(&text);
         return head->kernel && type && cost_type_find(type, &head->type);
     }
     if ((text = line_behind(line, "choose")))
         head->fastest = strncmp(text, "fastest", 7) == 0;
+    if ((text = line_behind(line, "floor")))
+        head->floor = text_number(text, &rest) * 1e-6;
     if ((text = line_behind(line, "ultra")))
         head->ultra = text_number(text, &rest);
     if ((text = line_behind(line, "flops")))
@@ -229,9 +231,9 @@ static double work_of(const struct measured *table, const struct measured_work *
     return sum;
 }
 
-static double roofline(double matrix, double memory)
+static double roofline(const struct measured *table, double matrix, double memory)
 {
-    return sqrt(matrix * matrix + memory * memory) + FLOOR;
+    return sqrt(matrix * matrix + memory * memory) + table->floor;
 }
 
 bool measured_is_ultra(const struct cost_device *device)
@@ -261,8 +263,8 @@ double measured_on(const struct measured *table, const struct cost_device *devic
     double memory = work_of(table, &table->bytes, sizes) / table->bandwidth;
     double matrix = flops / (table->peak * faster(device, of, table)),
            ratio = exp(measured_log_ratio(table, sizes));
-    double as_there = roofline(matrix, memory);
-    double saved = as_there - roofline(matrix, memory * of->bandwidth / device->bandwidth);
+    double as_there = roofline(table, matrix, memory);
+    double saved = as_there - roofline(table, matrix, memory * of->bandwidth / device->bandwidth);
     double seconds = as_there * ratio - saved * fmin(ratio, 1);
     return fmax(seconds / (device->pace > 0 ? device->pace : 1), flops / device->peak[table->type]);
 }
