@@ -41,6 +41,14 @@ static bool in_range(const struct architecture *model, const char *place, struct
     return true;
 }
 
+const struct field *architecture_field(const char *key)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (fields[i].type != FIELD_TEXT && strcmp(fields[i].key, key) == 0)
+            return &fields[i];
+    return NULL;
+}
+
 bool architecture_same(const struct architecture *a, const struct architecture *b)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)

@@ -152,6 +152,9 @@ extern const struct table_kind architecture_kind;
  * exactly. */
 bool architecture_check(struct architecture *model, const char *place, struct error *err);
 
+/* The number that a key is of; NULL: there is no such key. */
+const struct field *architecture_field(const char *key);
+
 /* The part of it that is of `mixers` and of a tower. */
 bool architecture_check_blocks(const struct architecture *model, const char *place, struct error *err);
 

@@ -173,11 +173,10 @@ static bool read_scan(struct block_scan *scan, const struct doc_node *row, struc
 static bool read_kind(struct block_kind *kind, const struct doc_node *node, struct error *err)
 {
     const struct doc_node *products = doc_find(node, "products"), *scan = doc_find(node, "scan"),
-                          *says = doc_find(node, "says"), *image = doc_find(node, "image"),
-                          *block = doc_find(node, "block"), *letter = doc_find(node, "letter");
+                          *image = doc_find(node, "image"), *block = doc_find(node, "block"),
+                          *letter = doc_find(node, "letter");
     *kind = (struct block_kind){.word = node->key,
                                 .letter = letter ? letter->text[0] : 0,
-                                .says = says ? says->text : node->key,
                                 .image = image ? (int64_t)image->number : 0};
     for (const struct doc_node *row = products->first_child; row; row = row->next)
         if (kind->product_count == BLOCK_MAX_PRODUCTS ||

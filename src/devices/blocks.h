@@ -59,7 +59,7 @@ struct block_scan {
 #define BLOCK_MAX_PRODUCTS 8
 
 struct block_kind {
-    const char *word, *says;
+    const char *word;
     char letter;
     int product_count, scan_count;
     struct block_product products[BLOCK_MAX_PRODUCTS];

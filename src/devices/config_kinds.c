@@ -16,12 +16,24 @@ static struct {
     size_t count;
 } known = {.once = ONCE_INIT};
 
+static bool check_besides(const struct doc_node *map, struct error *err)
+{
+    for (const struct doc_node *node = map ? map->first_child : NULL; node; node = node->next) {
+        const struct field *field = architecture_field(node->key);
+        if (!field || field->type > FIELD_FLAG ||
+            (node->type == DOC_STRING && !architecture_field(node->text)))
+            return doc_error(&known.doc, node, err, "expected keys of docs/architecture.md");
+    }
+    return true;
+}
+
 static bool read_kinds(struct error *err)
 {
     if (!doc_parse(&known.doc, DOC_JSON, "config-kinds.yaml", data_config_kinds, data_config_kinds_size, err))
         return false;
     const struct doc_node *read = doc_find(known.doc.root, "read"),
-                          *refused = doc_find(known.doc.root, "refused");
+                          *refused = doc_find(known.doc.root, "refused"),
+                          *besides = doc_find(known.doc.root, "besides");
     size_t room = read->count, count = 0;
     for (const struct doc_node *why = refused->first_child; why; why = why->next)
         room += why->count;
@@ -29,7 +41,10 @@ static bool read_kinds(struct error *err)
     bool ok = kinds || error_memory(err);
     for (const struct doc_node *node = read->first_child; ok && node; node = node->next) {
         kinds[count].type = node->key;
-        ok = block_habits(&kinds[count++].habits, &known.doc, node, err);
+        kinds[count].besides = doc_find(besides, node->key);
+        ok = block_habits(&kinds[count].habits, &known.doc, node, err) &&
+             check_besides(kinds[count].besides, err);
+        count++;
     }
     for (const struct doc_node *why = refused->first_child; ok && why; why = why->next)
         for (const struct doc_node *type = why->first_child; type; type = type->next)
@@ -66,6 +81,45 @@ void config_kinds_list(struct text *out)
 }
 
 /* ---- what one kind has ---- */
+
+static double value_of(const struct doc_node *node)
+{
+    return node->type == DOC_BOOL ? (double)node->boolean : node->number;
+}
+
+/* The first key of a list that is there; else what stands at its end. */
+static double first_of(struct config_reader *r, const struct doc_node *list)
+{
+    for (const struct doc_node *item = list->first_child; item; item = item->next) {
+        const struct doc_node *node = item->type == DOC_STRING ? doc_find(r->map, item->text) : item;
+        if (item->type != DOC_STRING || (node && node->type == DOC_BOOL))
+            return value_of(node);
+        if (node && node->type == DOC_NUMBER)
+            return (double)config_optional(r, item->text, CONFIG_MAX_SIZE);
+    }
+    return 0.0;
+}
+
+static void read_besides(struct config_reader *r, struct architecture *model, const struct doc_node *map)
+{
+    for (const struct doc_node *node = map ? map->first_child : NULL; node; node = node->next) {
+        const struct field *field = architecture_field(node->key);
+        void *at = (char *)model + field->offset;
+        double value = node->type == DOC_STRING ? field_get(model, architecture_field(node->text))
+                       : node->type == DOC_LIST ? first_of(r, node)
+                                                : value_of(node);
+        if (field->type == FIELD_FLAG)
+            *(bool *)at = value != 0.0;
+        else if (node->type == DOC_NUMBER && field_get(model, field) != 0.0)
+            continue;
+        else if (field->type == FIELD_INT)
+            *(int *)at = (int)value;
+        else
+            *(int64_t *)at = (int64_t)value;
+    }
+    model->router_biased &= model->experts > 0;
+    model->rope_percent %= 100; /* all of it */
+}
 
 static void read_falcon(struct config_reader *r, struct architecture *model)
 {
@@ -147,11 +201,6 @@ static void read_opt(struct config_reader *r, struct architecture *model)
     model->embedding_width = narrow != model->hidden ? narrow : 0;
 }
 
-static void read_bert(struct config_reader *r, struct architecture *model)
-{
-    model->token_types = config_optional(r, "type_vocab_size", CONFIG_MAX_SIZE);
-}
-
 /* All heads have keys of their own, or share one. */
 static void read_gpt2(struct config_reader *r, struct architecture *model)
 {
@@ -163,21 +212,6 @@ static void read_bigcode(struct config_reader *r, struct architecture *model)
     model->kv_heads = config_flag(r, "multi_query", true) ? 1 : 0;
 }
 
-static void read_bloom(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->kv_heads = 0;
-    model->alibi = true;
-}
-
-/* Every second block has a window. */
-static void read_gpt_neo(struct config_reader *r, struct architecture *model)
-{
-    int64_t window = config_optional(r, "window_size", CONFIG_MAX_SIZE);
-    model->window = window;
-    model->window_every = window > 0 ? 2 : 0;
-}
-
 /* The rotated numbers of a head are a number, not a share; matrices of attention have no biases. */
 static void read_gptj(struct config_reader *r, struct architecture *model)
 {
@@ -186,38 +220,6 @@ static void read_gptj(struct config_reader *r, struct architecture *model)
     model->mlp_biased = model->head_biased = true;
     if (model->heads > 0 && model->hidden >= model->heads && rotated > 0)
         model->rope_percent = (int)(100 * rotated / (model->hidden / model->heads));
-}
-
-static void read_phi(struct config_reader *r, struct architecture *model)
-{
-    model->head_biased = true;
-    model->qk_norm = config_flag(r, "qk_layernorm", false);
-    model->kv_heads = config_optional(r, "num_key_value_heads", 1 << 14);
-}
-
-static void read_phimoe(struct config_reader *r, struct architecture *model)
-{
-    model->out_biased = model->qkv_biased;
-    model->own_router = true;
-    model->pre_softmax_router = false;
-    model->head_biased = config_flag(r, "lm_head_bias", false);
-}
-
-static void read_llama(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->out_biased = model->qkv_biased; /* attention_bias is for all four matrices */
-}
-
-static void read_internlm(struct config_reader *r, struct architecture *model)
-{
-    model->qkv_biased = config_flag(r, "qkv_bias", config_flag(r, "bias", false));
-    model->out_biased = config_flag(r, "bias", false);
-}
-
-static void read_seed(struct config_reader *r, struct architecture *model)
-{
-    model->out_biased = config_flag(r, "attention_out_bias", false);
 }
 
 /* Of its models, the wide one has biases by distance and no key for positions. */
@@ -235,57 +237,6 @@ static void read_minimax(struct config_reader *r, struct architecture *model)
     }
     if (rotated > 0 && model->head_width > rotated)
         model->rope_percent = (int)(100 * rotated / model->head_width);
-}
-
-static void read_ernie(struct config_reader *r, struct architecture *model)
-{
-    model->router_biased = model->experts > 0 && config_flag(r, "moe_use_aux_free", true);
-}
-
-static void read_cohere(struct config_reader *r, struct architecture *model)
-{
-    model->qk_norm_wide = config_flag(r, "use_qk_norm", false); /* a scale for each number of each head */
-    model->qk_norm = false;
-}
-
-static void read_cohere2(struct config_reader *r, struct architecture *model)
-{
-    int64_t every = config_optional(r, "sliding_window_pattern", CONFIG_MAX_LAYERS);
-    read_cohere(r, model);
-    model->nope_every = every > 1 ? (int)every : 4;
-}
-
-static void read_smollm3(struct config_reader *r, struct architecture *model)
-{
-    int64_t every = config_optional(r, "no_rope_layer_interval", CONFIG_MAX_LAYERS);
-    model->nope_every = every > 1 ? (int)every : 4;
-}
-
-static void read_olmo(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->rms_norm = false;
-    model->norm_free = true;
-}
-
-static void read_qwen2_moe(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->shared_gate = model->shared_experts > 0;
-}
-
-static void read_qwen3_next(struct config_reader *r, struct architecture *model)
-{
-    read_qwen2_moe(r, model);
-    model->attention_gated = true;
-    model->rope_percent = model->rope_percent > 0 ? model->rope_percent : 25;
-}
-
-/* Nothing is rotated. */
-static void read_kimi_linear(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->nope_every = 1;
 }
 
 static void read_nemotron_h(struct config_reader *r, struct architecture *model)
@@ -326,38 +277,6 @@ static void read_gemma4(struct config_reader *r, struct architecture *model)
     model->router_scaled = true;
 }
 
-static void read_gpt_oss(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->quick_gelu = true; /* clamped, with an offset, although the key says SiLU */
-    model->router_biased = true;
-}
-
-static void read_nemotron(struct config_reader *r, struct architecture *model)
-{
-    (void)r;
-    model->squared_relu = true;
-}
-
-static void read_grok(struct config_reader *r, struct architecture *model)
-{
-    model->soft_capped = true;
-    model->pre_softmax_router = !config_flag(r, "norm_topk_prob", false);
-}
-
-static void read_stablelm(struct config_reader *r, struct architecture *model)
-{
-    model->block_norms = model->parallel ? 1 : 0;
-    model->rope_percent = config_real(r, "partial_rotary_factor") > 0.0 ? model->rope_percent : 25;
-}
-
-static void read_neox(struct config_reader *r, struct architecture *model)
-{
-    bool biased = config_flag(r, "attention_bias", true);
-    model->qkv_biased = biased;
-    model->rope_percent = config_real(r, "rotary_pct") > 0.0 ? model->rope_percent : 25;
-}
-
 void config_read_kind(struct config_reader *r, struct architecture *model, const struct config_kind *kind)
 {
     static const struct {
@@ -371,46 +290,17 @@ void config_read_kind(struct config_reader *r, struct architecture *model, const
         {"llama4_text", read_llama4},
         {"t5", read_t5},
         {"opt", read_opt},
-        {"bert", read_bert},
-        {"roberta", read_bert},
-        {"xlm-roberta", read_bert},
         {"gpt2", read_gpt2},
         {"gpt_bigcode", read_bigcode},
-        {"bloom", read_bloom},
-        {"gpt_neo", read_gpt_neo},
         {"gptj", read_gptj},
         {"codegen", read_gptj},
-        {"phi", read_phi},
-        {"phimoe", read_phimoe},
-        {"llama", read_llama},
-        {"internlm", read_internlm},
-        {"internlm3", read_internlm},
-        {"seed_oss", read_seed},
         {"baichuan", read_baichuan},
         {"minimax_m2", read_minimax},
-        {"ernie4_5_moe", read_ernie},
-        {"cohere", read_cohere},
-        {"cohere2", read_cohere2},
-        {"smollm3", read_smollm3},
-        {"olmo", read_olmo},
-        {"qwen2_moe", read_qwen2_moe},
-        {"qwen3_next", read_qwen3_next},
-        {"qwen3_5", read_qwen3_next},
-        {"qwen3_5_moe", read_qwen3_next},
-        {"kimi_linear", read_kimi_linear},
         {"nemotron_h", read_nemotron_h},
         {"gemma4", read_gemma4},
         {"gemma4_text", read_gemma4},
-        {"gpt_oss", read_gpt_oss},
-        {"nemotron", read_nemotron},
-        {"grok-1", read_grok},
-        {"stablelm", read_stablelm},
-        {"gpt_neox", read_neox},
-        {"granite", read_llama},
-        {"granitemoe", read_llama},
-        {"olmo2", read_llama},
-        {"olmo3", read_llama},
     };
+    read_besides(r, model, kind->besides);
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         if (strcmp(readers[i].type, kind->type) == 0)
             readers[i].read(r, model);

@@ -9,7 +9,8 @@
 struct config_kind {
     const char *type;
     unsigned habits;
-    const char *refused; /* why */
+    const char *refused;            /* why */
+    const struct doc_node *besides; /* what it has by keys of its own; NULL: nothing */
 };
 
 /* Finds a kind by model_type. NULL: it is not known. */

@@ -285,6 +285,8 @@ static void read_rotary(struct config_reader *r, struct architecture *model)
         model->rope_local_base = (int64_t)near;
     if (share && share->type == DOC_NUMBER && share->number > 0.0 && share->number < 1.0)
         model->rope_percent = (int)(share->number * 100.0 + 0.5);
+    else if (share && share->type == DOC_NUMBER && share->number >= 1.0)
+        model->rope_percent = 100;
     if (!kind || !kind->text || !factor || factor->type != DOC_NUMBER || factor->number < 1.0 ||
         factor->number > 1000.0)
         return;

@@ -144,7 +144,8 @@ const struct calibration *tables_calibration(const struct tables *tables, const 
 
 bool tables_is_known(const struct calibration *calibration, const struct cost_device *device)
 {
-    return calibration->own.title || calibration->lab.software || calibration == tables_calibration(NULL, device);
+    return calibration->own.title || calibration->lab.software ||
+           calibration == tables_calibration(NULL, device);
 }
 
 bool tables_unknown(enum table_of which, const char *option, const char *name, struct error *err)
