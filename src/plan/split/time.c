@@ -315,7 +315,7 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
         double block =
             (job_pass_alone(&layers->blocks.pass) * (1.0 - share) + job_pass_alone(&layers->again) * share) /
             layers->block_count;
-        time.send = count * send;
+        time.send = count * (send + job->software->launch * job->software->send_launches);
         /* a pipeline fills with its largest chunk; equal chunks count with their mean */
         double chunks = (double)job->degrees.pipeline * job->chunks, chunk = layers->block_count / chunks;
         if (job->chunks > 1 && !job_chunks_alike(layers->block_count, job->degrees.pipeline * job->chunks))
