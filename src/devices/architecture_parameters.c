@@ -93,10 +93,16 @@ int architecture_first_block(const struct architecture *model)
     return model->encoder_layers + model->vision_layers;
 }
 
+static char letter_at(const char *letters, int block)
+{
+    size_t length = strlen(letters);
+    return letters[length > 0 ? (size_t)block % length : 0];
+}
+
 char architecture_mixer(const struct architecture *model, int block)
 {
     if (model->mixers)
-        return model->mixers[(size_t)block % strlen(model->mixers)];
+        return letter_at(model->mixers, block);
     bool full = model->window == 0 ||
                 (model->window_every > 0 && block % model->window_every == model->window_every - 1);
     return full ? 'f' : 'w';
@@ -106,7 +112,7 @@ char architecture_mlp(const struct architecture *model, int block)
 {
     int every = model->experts_every > 1 ? model->experts_every : 1;
     if (model->mlps)
-        return model->mlps[(size_t)block % strlen(model->mlps)];
+        return letter_at(model->mlps, block);
     return model->experts > 0 && block >= model->dense_layers && block % every == every - 1 ? 'e' : 'd';
 }
 
@@ -274,8 +280,10 @@ static double blocks(const struct architecture *model)
     int period = model->mixers ? (int)strlen(model->mixers) : 0;
     if (period > 0) {
         double all = 0;
-        for (int i = 0; i < period; i++)
-            all += (model->layers - i + period - 1) / period * architecture_block_parameters(model, i);
+        for (int i = 0; i < period; i++) {
+            int alike = (model->layers - i + period - 1) / period;
+            all += alike * architecture_block_parameters(model, i);
+        }
         return all;
     }
     int mixed = architecture_expert_blocks(model),
