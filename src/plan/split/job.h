@@ -119,6 +119,9 @@ struct job_kind {
     bool has_experts; /* the last of each experts_every */
     const struct architecture *pattern;
     char mixer, mlp;
+    int period,
+        each; /* blocks of the pattern, 0 if they are more than JOB_PATTERN; how many are of this kind */
+    uint64_t alike[2]; /* by bits: which */
     struct job_layer layer;
     struct job_layer again; /* recomputed as a whole, where full recomputation covers only some blocks */
 };
@@ -126,6 +129,7 @@ struct job_kind {
 /* encoder, dense and other blocks, each with full attention or a window; the others with or without experts; or those of
  * a tower and six pairs of letters */
 #define JOB_MAX_KINDS 8
+#define JOB_PATTERN   128
 
 /* The costs of a job's layers, which do not depend on data and pipeline degrees, chunks, sharding and batch:
  * a search over those prices the layers once. */

@@ -1,6 +1,7 @@
 #include "plan/split/job.h"
 
 #include <math.h>
+#include <string.h>
 
 /* With a scale for each 128 numbers of 8 bits. */
 static double kept_width(const struct job *job)
@@ -271,13 +272,38 @@ static int common_divisor(int a, int b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
+/* As architecture_alike, which looks at every letter: a search asks for each stage that it tries. */
+static int count_pattern(const struct job_kind *kind, int blocks)
+{
+    if (kind->period == 0)
+        return architecture_alike(kind->pattern, kind->mixer, kind->mlp, blocks);
+    int rest = blocks % kind->period, count = blocks / kind->period * kind->each;
+    for (int word = 0; word < 2 && rest > 0; word++, rest -= 64)
+        count += __builtin_popcountll(rest < 64 ? kind->alike[word] & ((UINT64_C(1) << rest) - 1)
+                                                : kind->alike[word]);
+    return count;
+}
+
+static void set_pattern(struct job_kind *kind)
+{
+    int period = (int)strlen(kind->pattern->mixers);
+    kind->period = period <= JOB_PATTERN ? period : 0;
+    kind->each = 0;
+    kind->alike[0] = kind->alike[1] = 0;
+    for (int i = 0; i < kind->period; i++)
+        if (kind->pattern->mixers[i] == kind->mixer && kind->pattern->mlps[i] == kind->mlp) {
+            kind->alike[i / 64] |= UINT64_C(1) << i % 64;
+            kind->each++;
+        }
+}
+
 /* Returns how many of the first `end` blocks are of a kind. Blocks that are last in one way are counted by division,
  * those that are in both ways by the least common multiple, all others by subtraction. */
 int job_kind_before(const struct job_kind *kind, int end)
 {
     end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;
     if (kind->pattern)
-        return architecture_alike(kind->pattern, kind->mixer, kind->mlp, end - kind->first);
+        return count_pattern(kind, end - kind->first);
     int a = kind->every > 0 ? kind->every : 1, b = kind->experts_every > 0 ? kind->experts_every : 1;
     int all = end - kind->first, from = kind->first - kind->from;
     end -= kind->from;
@@ -373,8 +399,10 @@ static void add_patterns(struct job_layers *layers, const struct job *jobs, int 
         .first = architecture_first_block(model), .last = layers->block_count, .pattern = model};
     for (int i = 0; model->mixers[i]; i++) {
         kind.mixer = model->mixers[i], kind.mlp = model->mlps[i];
-        if (architecture_alike(model, kind.mixer, kind.mlp, i) == 0)
-            add_kind(layers, jobs, count, memo, kind);
+        if (architecture_alike(model, kind.mixer, kind.mlp, i) > 0)
+            continue;
+        set_pattern(&kind);
+        add_kind(layers, jobs, count, memo, kind);
     }
 }
 
