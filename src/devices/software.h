@@ -81,6 +81,8 @@ enum {
     X(DOUBLE, step_bytes, "per parameter whose states it holds, in the step alone", 0, MAX_PASSES)           \
     X(DOUBLE, runtime_share, "share of the memory: context, buffers, fragmentation", 0, 1)                   \
     X(DOUBLE, reserved_share, "of all bytes: what the caching allocator reserves beyond them", 0, 1)         \
+    X(DOUBLE, context, "bytes that its printed memory leaves out: CUDA's context, kernels", 0, 1e11)         \
+    X(DOUBLE, cached_share, "and cached blocks, at least, of what it prints", 0, 1)                          \
     X(FLAG, eager, "one kernel per operation: fp32 norms keep a copy of their input, gates too", 0, 1)       \
     X(FLAG, copies, "gates keep as much, and the attention's output is kept twice: transposed", 0, 1)        \
     X(FLAG, one_pass, "gradients are not accumulated over micro-batches, unless the job says so", 0, 1)      \

@@ -9,7 +9,7 @@
 
 bool run_job_fits(const struct job *job)
 {
-    return job_memory(job).total <= (double)job->device->memory;
+    return job_needed(job, job_memory(job).total) <= (double)job->device->memory;
 }
 
 /* Formats and offload that the software has and tables do not mention. */

@@ -32,7 +32,7 @@ static const struct field bytes[] = {
 
 static bool fits(const struct launch_price *price)
 {
-    return price->memory.total <= (double)price->job.device->memory;
+    return job_needed(&price->job, price->memory.total) <= (double)price->job.device->memory;
 }
 
 static int largest_part(const struct job_memory *memory)
@@ -189,11 +189,15 @@ static void print_fit(const struct launch_price *price, struct text *out)
         if (narrow)
             text_format(out, "; plans keep %.0f %% free for what is not predicted", 100 * price->headroom);
         text_add(out, "\n");
-    } else
-        text_format(out, "does not fit: %s of %s; most of it is %s (%s)\n",
-                    unit_text(&texts, price->memory.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
-                    bytes[largest].key,
+    } else {
+        double needed = job_needed(&price->job, price->memory.total), rest = needed - price->memory.total;
+        text_format(out, "does not fit: %s of %s", unit_text(&texts, needed, UNIT_BYTES),
+                    unit_text(&texts, limit, UNIT_BYTES));
+        if (rest > 0.0)
+            text_format(out, ", with %s of context and cached blocks", unit_text(&texts, rest, UNIT_BYTES));
+        text_format(out, "; most of it is %s (%s)\n", bytes[largest].key,
                     unit_text(&texts, field_get(&price->memory, &bytes[largest]), UNIT_BYTES));
+    }
 }
 
 /* ---- the difference ---- */

@@ -413,6 +413,12 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
                                    const struct job_layer *layer);
 
+/* Returns the bytes of a device that a job needs: what its software prints, and what that leaves out. */
+static inline double job_needed(const struct job *job, double printed)
+{
+    return printed * (1.0 + job->software->cached_share) + job->software->context;
+}
+
 /* Sets the terms of the fullest device. */
 void job_memory_explain(const struct job *job, struct job_memory_terms *terms);
 void job_memory_print(const struct job *job, struct text *out);
