@@ -201,17 +201,6 @@ static void read_opt(struct config_reader *r, struct architecture *model)
     model->embedding_width = narrow != model->hidden ? narrow : 0;
 }
 
-/* All heads have keys of their own, or share one. */
-static void read_gpt2(struct config_reader *r, struct architecture *model)
-{
-    model->kv_heads = config_flag(r, "multi_query", false) ? 1 : 0;
-}
-
-static void read_bigcode(struct config_reader *r, struct architecture *model)
-{
-    model->kv_heads = config_flag(r, "multi_query", true) ? 1 : 0;
-}
-
 /* The rotated numbers of a head are a number, not a share; matrices of attention have no biases. */
 static void read_gptj(struct config_reader *r, struct architecture *model)
 {
@@ -242,9 +231,6 @@ static void read_minimax(struct config_reader *r, struct architecture *model)
 static void read_nemotron_h(struct config_reader *r, struct architecture *model)
 {
     model->squared_relu = !doc_find(r->map, "mlp_hidden_act") || config_says(r, "mlp_hidden_act", "relu2");
-    model->nope_every = 1;
-    model->expert_latent = config_optional(r, "moe_latent_size", CONFIG_MAX_SIZE);
-    model->shared_ffn = config_optional(r, "moe_shared_expert_intermediate_size", CONFIG_MAX_SIZE);
     if (config_flag(r, "use_bias", false) || config_flag(r, "mamba_proj_bias", false) ||
         !config_flag(r, "use_conv_bias", true))
         config_complain_at(r, "use_bias", "biases but that of the convolution are not modelled");
@@ -290,8 +276,6 @@ void config_read_kind(struct config_reader *r, struct architecture *model, const
         {"llama4_text", read_llama4},
         {"t5", read_t5},
         {"opt", read_opt},
-        {"gpt2", read_gpt2},
-        {"gpt_bigcode", read_bigcode},
         {"gptj", read_gptj},
         {"codegen", read_gptj},
         {"baichuan", read_baichuan},
