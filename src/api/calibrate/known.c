@@ -25,8 +25,6 @@ static const char *const part_words[] = {
     [CALIBRATE_LEAVE_GPU] = "gpu left out",
 };
 
-typedef bool score_part(struct calibrate_report *report, enum calibrate_left_out part, struct error *err);
-
 /* ---- kernels ---- */
 
 /* Errors of predictions beside those of the formula alone. */
@@ -179,6 +177,14 @@ static int score_group(struct calibrate_report *report, const struct csv *csv, c
         if (table)
             add_error(&errors, formula_seconds(device, table, sizes), near, measured * 1e-6);
     }
+    if (errors.count == 0) {
+        free(errors.formula);
+        return csv_error(
+            csv, first, columns[FILE_LIBRARY], err,
+            "nothing of '%s' in this type was measured on %s or a relative: leave it empty, or take "
+            "another library of data/kernels.txt",
+            *library ? library : kernel, device->name);
+    }
     const char *name = name_of(report, device->name, kernel, type, software);
     if (name && *library && strcmp(software, library) != 0)
         name = arena_format(&report->arena, "%s as %s", name, library);
@@ -300,20 +306,13 @@ static bool score_collectives(struct calibrate_report *report, struct error *err
             score_links(report, COLLECTIVE_LEAVE_GROUPS, "groups left out", err));
 }
 
-static bool score_parts(struct calibrate_report *report, score_part *score, struct error *err)
-{
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-        if (is_asked(report, parts[p]) && !score(report, parts[p], err))
-            return false;
-    return true;
-}
-
 bool calibrate_known(struct calibrate_report *report, struct error *err)
 {
     if (report->given->gemm)
         return score_file(report, err);
-    if (!score_parts(report, score_kernels, err))
-        return false;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        if (is_asked(report, parts[p]) && !score_kernels(report, parts[p], err))
+            return false;
     report->product_lines = report->line_count;
     if (!score_collectives(report, err) || stop_obeyed(err))
         return false;

@@ -276,26 +276,18 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-bool measured_same_units(const struct cost_device *a, const struct cost_device *b)
+static bool is_of(const struct measured *table, const char *kernel, enum cost_type type)
 {
-    return a->units == b->units && same_text(a->capability, b->capability);
+    return table->type == type && strcmp(table->kernel, kernel) == 0;
 }
 
-bool measured_same_parameters(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
+/* Whether the formula of products has the same parameters for both. */
+static bool same_parameters(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
 {
     const struct gemm_parameters *x = &a->gemm[type], *y = &b->gemm[type];
 #define X(name, text, min, max) &&x->name == y->name
     return true GEMM_PARAMETERS(X);
 #undef X
-}
-
-bool measured_has(const char *kernel, const struct cost_device *device, enum cost_type type)
-{
-    bool has = false;
-    for (int i = 0; once_needed(&known.once, read_heads) && i < known.count && !has; i++)
-        has = known.sources[i].table.type == type && strcmp(known.sources[i].table.kernel, kernel) == 0 &&
-              measured_same_units(known.sources[i].table.device, device);
-    return has;
 }
 
 /* How far two devices are apart; HUGE_VAL: too far for ratios to hold. */
@@ -315,11 +307,11 @@ static double difference(const struct cost_device *a, const struct cost_device *
 static const struct cost_device *own_kind(const struct cost_device *device, enum cost_type type)
 {
     const struct cost_device *of = tables_device(NULL, device->name);
-    if (of && measured_same_parameters(of, device, type))
+    if (of && same_parameters(of, device, type))
         return of;
     for (int i = 0; i < known.count; i++)
         if (known.sources[i].table.type == type &&
-            measured_same_parameters(known.sources[i].table.device, device, type))
+            same_parameters(known.sources[i].table.device, device, type))
             return device;
     return NULL;
 }
@@ -330,14 +322,13 @@ static const struct cost_device *nearest(const char *kernel, const struct cost_d
     const struct cost_device *best = NULL;
     double least = HUGE_VAL;
     for (int i = 0; i < known.count && least > 0; i++) {
-        const struct source *source = &known.sources[i];
-        if (source->table.type != type || strcmp(source->table.kernel, kernel) != 0 ||
-            source->table.device == but || source->table.device == best)
+        const struct measured *table = &known.sources[i].table;
+        if (!is_of(table, kernel, type) || table->device == but || table->device == best)
             continue;
-        double far = difference(device, source->table.device, type);
+        double far = difference(device, table->device, type);
         if (far < least) {
             least = far;
-            best = source->table.device;
+            best = table->device;
         }
     }
     return best;
@@ -348,8 +339,8 @@ const struct measured *measured_relative(const struct measured *table)
     const struct cost_device *of = nearest(table->kernel, table->device, table->type, table->device);
     for (int i = 0; of && i < known.count; i++) {
         const struct measured *other = &known.sources[i].table;
-        if (known.sources[i].table.device == of && other->type == table->type &&
-            strcmp(other->kernel, table->kernel) == 0 && strcmp(other->software, table->software) == 0)
+        if (other->device == of && is_of(other, table->kernel, table->type) &&
+            strcmp(other->software, table->software) == 0)
             return loaded(&known.sources[i]);
     }
     return NULL;
@@ -365,14 +356,13 @@ double measured_seconds(const char *kernel, const struct cost_device *device, en
     const struct cost_device *own = own_kind(device, type);
     const struct cost_device *of = own ? nearest(kernel, own, type, NULL) : NULL;
     for (int i = 0; of && i < known.count; i++) {
-        struct source *source = &known.sources[i];
-        const struct measured *of_source = &source->table;
-        if (source->table.device != of || of_source->type != type || strcmp(of_source->kernel, kernel) != 0)
+        const struct measured *of_source = &known.sources[i].table;
+        if (of_source->device != of || !is_of(of_source, kernel, type))
             continue;
         if (software ? strcmp(of_source->software, software) != 0
                      : strstr(of_source->software, "-block") || (*table && !of_source->fastest))
             continue;
-        const struct measured *found = loaded(source);
+        const struct measured *found = loaded(&known.sources[i]);
         double seconds = found ? measured_on(found, device, sizes) : 0;
         if (found && (!*table || seconds < least)) {
             least = seconds;
@@ -385,8 +375,12 @@ double measured_seconds(const char *kernel, const struct cost_device *device, en
 const char *device_basis(const struct cost_device *device)
 {
     enum cost_type type = cost_device_type(device, COST_BF16);
-    if (measured_has("batched-product", device, type) || measured_has("product", device, type))
-        return "measured";
+    for (int i = 0; once_needed(&known.once, read_heads) && i < known.count; i++) {
+        const struct measured *table = &known.sources[i].table;
+        if ((is_of(table, "product", type) || is_of(table, "batched-product", type)) &&
+            table->device->units == device->units && same_text(table->device->capability, device->capability))
+            return "measured"; /* reads no cells */
+    }
     return device->fitted && !text_starts_with(device->fitted, "assumed") ? "fitted" : "data sheet";
 }
 

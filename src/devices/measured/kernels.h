@@ -18,15 +18,6 @@ const struct measured *measured_known(int index);
 /* Returns whether a device's units of powers are twice as fast: Blackwell Ultra. */
 bool measured_is_ultra(const struct cost_device *device);
 
-/* Returns whether two devices have as many units, and of the same kind. */
-bool measured_same_units(const struct cost_device *a, const struct cost_device *b);
-
-/* Returns whether the formula of products has the same parameters of a type for both. */
-bool measured_same_parameters(const struct cost_device *a, const struct cost_device *b, enum cost_type type);
-
-/* Returns whether a kernel was measured in a type on a device of the same units. Reads no cells. */
-bool measured_has(const char *kernel, const struct cost_device *device, enum cost_type type);
-
 /* Finds the table of a kernel and a type that the device computes: of the software, or (NULL) that of least time. Tables
  * are of the device itself, else of the nearest one of its generation. Returns the seconds for sizes in the order of the
  * axes, and the table in *table; 0: there is none. Never below the device's peak. */
