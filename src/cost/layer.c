@@ -358,6 +358,18 @@ struct kernel_time layer_transfer_near(const struct fused_transfer *transfer,
                                 .high = seconds * (1.0 + spread)};
 }
 
+/* Returns whether two kernels of files, which differ in nothing else, take the same time. */
+static bool is_same(const struct kernel *a, const struct kernel *b)
+{
+    const struct product_size *x = &a->size, *y = &b->size;
+    return a->kind == b->kind && a->type == b->type && a->repeats == b->repeats && a->bytes == b->bytes &&
+           x->batch == y->batch && x->m == y->m && x->n == y->n && x->k == y->k && a->causal == b->causal &&
+           a->backward == b->backward && a->inner == b->inner && a->exact == b->exact &&
+           a->narrow == b->narrow && a->attention == b->attention && a->rate == b->rate &&
+           a->lane_flops == b->lane_flops && a->rows == b->rows && a->width == b->width &&
+           a->steps == b->steps && a->rough == b->rough;
+}
+
 struct kernel_time layer_seconds(const struct fused *fused, const struct cost_device *device,
                                  const struct layer_options *options)
 {
@@ -370,8 +382,8 @@ struct kernel_time layer_seconds(const struct fused *fused, const struct cost_de
     for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++) {
         const struct kernel *kernel = &fused->kernels[i].kernel;
         uint64_t place = hash_bytes((uint64_t)kernel->bytes, &kernel->size, sizeof kernel->size) % 64;
-        if (memcmp(&seen[place].kernel, kernel, sizeof *kernel) != 0) {
-            memcpy(&seen[place].kernel, kernel, sizeof *kernel);
+        if (!is_same(&seen[place].kernel, kernel)) {
+            seen[place].kernel = *kernel;
             seen[place].time = layer_kernel_time(kernel, device, options);
         }
         kernel_time_add(&sum, &seen[place].time);

@@ -144,12 +144,14 @@ void derive_turn(struct deriver *d)
     }
     graph->root_count = 0;
     for (int r = 0; r < roots; r++) {
+        value root = graph->roots[r], early = now[root->index];
         bool carried = false; /* it is given no more: what is made of it is */
-        for (int i = 0; i < graph->parameter_count; i++)
-            carried |= is_early(d, part, i) && made_of(d, i) == graph->roots[r];
-        value early = now[graph->roots[r]->index];
+        for (int i = 0; i < graph->parameter_count && !carried; i++) {
+            const struct hlo_instruction *made = made_of(d, i);
+            carried = made && made == root && is_early(d, part, i);
+        }
         if (!carried)
-            all[graph->root_count++] = early ? early : graph->roots[r];
+            all[graph->root_count++] = early ? early : root;
     }
     /* a turn is given early ones; those that nothing reads are dropped */
     for (int n = d->forward; n < count; n++) {
