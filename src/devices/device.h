@@ -57,7 +57,6 @@ struct gemm_parameters {
     X(INT, host, "devices of one host, where a node is a domain of several; 0: as node", 0, MAX_UNITS)       \
     X(RATE, host_bandwidth, "to and from its host's memory, as copies reach it, bytes/s", MIN_RATE,          \
       MAX_RATE)                                                                                              \
-    X(DOUBLE, host_pace, "rate at which its host launches kernels, of an x86 server's; 0: 1", 0, 10)         \
     X(TEXT, across, "default link between nodes, as seen by one device; NULL: ib-400g", 0, 0)                \
     X(INT, units, "streaming multiprocessors, compute units", 1, MAX_UNITS)                                  \
     X(INT, lanes, "fp32 multiply-adds per unit and clock", 1, MAX_LANES)                                     \

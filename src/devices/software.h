@@ -61,6 +61,8 @@ enum {
     X(DOUBLE, send_launches, "of a stage's sends, and its waiting for the shapes of what comes;", 0,         \
       MAX_PASSES)                                                                                            \
     X(DOUBLE, graph_launches, "those of a block of experts beside graphs of layers", 0, MAX_PASSES)          \
+    X(RATE, offload_rate, "bytes/s of an optimizer's step on the host, a device's; 0: as the link to it", 0, \
+      1e15)                                                                                                  \
     X(DOUBLE, step_host, "seconds of an iteration of the host alone: input, logging, its loop", 0,           \
       MAX_SECONDS)                                                                                           \
     X(DOUBLE, shard_launches, "launches of a block and micro-batch whose shards are gathered", 0,            \

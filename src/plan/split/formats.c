@@ -98,9 +98,10 @@ double job_offload_seconds(const struct job *job, double parameters)
     struct job_formats formats = job_formats_of(job);
     double held = parameters * technique->offload / 100.0, rate = job->device->host_bandwidth;
     /* gradients go down and parameters come back, each way by itself, while the processor's step works on others; the
-     * host's memory gives a device about as many bytes/s as its link */
+     * host's memory gives a device about as many bytes/s as its link, one thread of a framework fewer */
     double moved = held * fmax(formats.wire, formats.parameter) / rate;
-    double step = held * formats.step / rate;
+    double step =
+        held * formats.step / (job->software->offload_rate > 0.0 ? job->software->offload_rate : rate);
     double drives = technique->offload_to == PLACE_NVME ? 2.0 * held * formats.state / NVME_RATE : 0.0;
     return fmax(fmax(moved, step), drives);
 }

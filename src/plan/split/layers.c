@@ -150,9 +150,7 @@ static void wait_for_host(struct job_pass *pass, const struct job *job, const st
     int again = whole ? work->forward_count : 0;
     for (int i = 0; i < work->forward_count && !whole; i++)
         again += (work->modules[i] & job_modules(job)) != 0;
-    double pace = job->device->host_pace > 0.0 ? job->device->host_pace : 1.0;
-    double host =
-        job_launches(job, work) * job->software->launch / pace * (1.0 + (double)again / work->count);
+    double host = job_launches(job, work) * job->software->launch * (1.0 + (double)again / work->count);
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
 }
