@@ -119,8 +119,8 @@ struct job_kind {
     bool has_experts; /* the last of each experts_every */
     const struct architecture *pattern;
     char mixer, mlp;
-    int period,
-        each; /* blocks of the pattern, 0 if they are more than JOB_PATTERN; how many are of this kind */
+    int period;        /* blocks of the pattern; 0 if they are more than JOB_PATTERN */
+    int each;          /* how many of them are of this kind */
     uint64_t alike[2]; /* by bits: which */
     struct job_layer layer;
     struct job_layer again; /* recomputed as a whole, where full recomputation covers only some blocks */
