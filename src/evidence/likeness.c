@@ -165,7 +165,8 @@ void likeness_price_others(struct likeness *likeness, const struct job *job)
     }
 }
 
-/* The spread of a job that was not priced, the median of the published runs; and the least: the formula itself is no better. */
+/* The spread of a job that was not priced, the median of the published runs; and the least: the formula itself is no
+ * better. */
 #define USUAL_SPREAD 0.4
 #define LEAST_SPREAD 0.1
 

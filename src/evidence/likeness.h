@@ -52,7 +52,8 @@ struct likeness {
     const char *called; /* the software as the user names it, for likeness_says_software; NULL: not said */
 };
 
-/* Returns the features of a job and its predicted time. `framework`, `released`, `others` and `called` are left open. */
+/* Returns the features of a job and its predicted time. `framework`, `released`, `others` and `called` are left
+ * open. */
 struct likeness likeness_of(const struct job *job, const struct job_time *time);
 
 /* Prices the job as software of other families would run it. */
@@ -68,7 +69,8 @@ struct likeness_spread {
 struct likeness_spread likeness_spread(const struct likeness *likeness, bool forget);
 
 /* Returns how far a known run is from supporting a prediction, in other units than those of likeness_distance: what
- * the formula's own numbers rest on (family of software, generation, kind of job, how short blocks and steps are) counts, and
+ * the formula's own numbers rest on (family of software, generation, kind of job, how short blocks and steps are)
+ * counts, and
  * splits, which are physics, do not. 0: as the run. */
 double likeness_support(const struct likeness *run, const struct likeness *job);
 

@@ -27,8 +27,8 @@
 #define UNSEEN_WEIGHT 1.0
 #define SHARE         0.77
 
-/* Quantiles of the few families lie so much further apart than those of all: 1 + 1 / count and a bit, as families left out
- * in turn ask for. */
+/* Quantiles of the few families lie so much further apart than those of all: 1 + 1 / count and a bit, as families left
+ * out in turn ask for. */
 #define STRETCH 1.18
 
 /* Runs that support a job, and what is missing to their number counts as so far. */

@@ -16,8 +16,8 @@
  * errors are exchangeable with a new one, each under its own assumption, and the interval is conformal (Vovk et al.,
  * "Algorithmic learning in a random world", 2005), from both:
  *
- * - as like known runs: errors that were left in the nearest runs when the runs of the same job were unknown, weighted by
- *   their correlation, with a few of whole sources that were left out. Assumes that the formula's numbers are as right
+ * - as like known runs: errors that were left in the nearest runs when the runs of the same job were unknown, weighted
+ *   by their correlation, with a few of whole sources that were left out. Assumes that the formula's numbers are as right
  *   for the job as for these.
  * - as unlike them: errors of families of software that were left out with all that the formula learned from them,
  *   each family counting once: such a job is priced as by all other families, and its error counts in units of the
@@ -26,13 +26,13 @@
  *   these is to the others. Eleven families are few: the quantile is widened accordingly (STRETCH).
  *
  * The weight of the second set is 1 - exp(-s), s being the mean distance of the three runs that support the job best
- * (likeness_support): the farther they are, the wider the interval. Of a device that is known from its data sheet alone,
- * without any run, the first set is that of such devices whose runs were left out.
+ * (likeness_support): the farther they are, the wider the interval. Of a device that is known from its data sheet
+ * alone, without any run, the first set is that of such devices whose runs were left out.
  *
- * Checked by leaving out jobs, sources, software, families, GPUs, models and sizes, each time with the errors of all other
- * groups alone (docs/job.md, tests/evidence/neighbours_test.c). A family (residual_same_family) is left out with
- * all that the formula knows of it: its jobs are predicted as by all other families. The other groups leave the formula's
- * numbers as they are, which were fitted to them, too: their errors are smaller than those of something new. */
+ * Checked by leaving out jobs, sources, software, families, GPUs, models and sizes, each time with the errors of all
+ * other groups alone (docs/job.md, tests/evidence/neighbours_test.c). A family (residual_same_family) is left out with
+ * all that the formula knows of it: its jobs are predicted as by all other families. The other groups leave the
+ * formula's numbers as they are, which were fitted to them, too: their errors are smaller than those of something new. */
 #ifndef REHEARSE_EVIDENCE_NEIGHBOURS_H
 #define REHEARSE_EVIDENCE_NEIGHBOURS_H
 

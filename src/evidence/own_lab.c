@@ -10,8 +10,8 @@
 #define FOLDS       5
 #define EVALUATIONS 2000
 
-/* What is usual: standard deviations of ln of both shares, and of the milliseconds. Chosen by learning from halves of the
- * published sources (own_lab_test). */
+/* What is usual: standard deviations of ln of both shares, and of the milliseconds. Chosen by learning from halves of
+ * the published sources (own_lab_test). */
 #define KERNELS   0.25
 #define TRANSFERS 0.5
 #define BLOCK     2e-3

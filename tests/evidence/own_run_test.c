@@ -117,9 +117,9 @@ static void a_run_with_parameters_is_refused(void **state)
     struct error err;
     struct table table;
     assert_false(tables_parse(&table, TABLE_CALIBRATIONS, "lab.yaml", text, strlen(text), &err));
-    assert_string_equal(
-        err.text,
-        "lab.yaml:3:11: generations[0].gemm: an entry with 'run' has no parameters: it keeps the known ones");
+    assert_string_equal(err.text, "lab.yaml:3:11: generations[0].gemm: an entry with 'run' or 'lab' has no "
+                                  "parameters: it keeps the known "
+                                  "ones");
 }
 
 int main(void)

@@ -90,7 +90,7 @@ static void print_rows(const struct validate_report *report, struct text *out)
     if (report->wide)
         text_format(out, " %3s %3s %4s %3s %5s", "tp", "pp", "dp", "mbs", "gbs");
     text_format(out, " %6s %4s %9s %9s %8s  %s\n", "GiB", "fits", "measured", "predicted", "error",
-                "80 % interval");
+                report->wide ? "80 % interval (as like known runs, as unlike them)" : "80 % interval");
     for (int i = 0; i < report->validation.count && !stop_wanted_at((size_t)i); i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
@@ -107,9 +107,12 @@ static void print_rows(const struct validate_report *report, struct text *out)
         if (report->wide)
             text_format(out, " %3d %3d %4d %3" PRId64 " %5" PRId64, job->degrees.tensor,
                         job->degrees.pipeline, job->degrees.data, job->microbatch, job->batch);
-        text_format(out, " %6.1f %4s %9s %9.4g %8s  %.4g-%.4g%s\n", run->predicted_memory.total / 0x1p30,
-                    fits(run), measured, run->expected, error, interval->low, interval->high,
-                    interval->extrapolates ? " *" : "");
+        text_format(out, " %6.1f %4s %9s %9.4g %8s  %.4g-%.4g", run->predicted_memory.total / 0x1p30,
+                    fits(run), measured, run->expected, error, interval->low, interval->high);
+        if (report->wide)
+            text_format(out, " (%.4g-%.4g, %.4g-%.4g)", interval->like_low, interval->like_high,
+                        interval->unlike_low, interval->unlike_high);
+        text_add(out, interval->extrapolates ? " *\n" : "\n");
     }
     text_add(out,
              "times are seconds of an iteration; open: fits with another value of a setting that the table "
