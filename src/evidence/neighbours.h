@@ -17,8 +17,8 @@
  * "Algorithmic learning in a random world", 2005), from both:
  *
  * - as like known runs: errors that were left in the nearest runs when the runs of the same job were unknown, weighted
- *   by their correlation, with a few of whole sources that were left out. Assumes that the formula's numbers are as right
- *   for the job as for these.
+ *   by their correlation, with a few of whole sources that were left out. Assumes that the formula's numbers are as
+ *   right for the job as for these.
  * - as unlike them: errors of families of software that were left out with all that the formula learned from them,
  *   each family counting once: such a job is priced as by all other families, and its error counts in units of the
  *   spread of their prices. The spread of the job's own prices makes seconds of it again: small where kernels and links
@@ -32,7 +32,8 @@
  * Checked by leaving out jobs, sources, software, families, GPUs, models and sizes, each time with the errors of all
  * other groups alone (docs/job.md, tests/evidence/neighbours_test.c). A family (residual_same_family) is left out with
  * all that the formula knows of it: its jobs are predicted as by all other families. The other groups leave the
- * formula's numbers as they are, which were fitted to them, too: their errors are smaller than those of something new. */
+ * formula's numbers as they are, which were fitted to them, too: their errors are smaller than those of something
+ * new. */
 #ifndef REHEARSE_EVIDENCE_NEIGHBOURS_H
 #define REHEARSE_EVIDENCE_NEIGHBOURS_H
 
