@@ -497,7 +497,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     json_open(json, NULL, '{');
     fields_write(device, device_fields, 1, json);
     fields_write(rows, seconds_fields, 5, json);
-    fields_write(&rows->interval, interval_fields, INTERVAL_FIELDS, json);
+    fields_write(&rows->interval, interval_fields, INTERVAL_ENDS, json);
     fields_write(rows, seconds_fields + 5, 1, json);
     fields_write(device, device_fields + 1, 1, json);
     FIELDS_WRITE(tables_calibration(explain->options->tables, device), rest_fields, json);
