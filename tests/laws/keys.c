@@ -138,6 +138,7 @@ static struct question question_of(enum base base)
     if (base == BASE_SWEEP) {
         struct question sweep = question_of(BASE_JOB);
         question_set(&sweep, "devices", "8..16");
+        question_set(&sweep, "global-batch", "512"); /* more work than the host takes to launch it */
         return sweep;
     }
     if (base >= BASE_CHECK_PIPELINE) {

@@ -55,7 +55,7 @@ class Schemas(unittest.TestCase):
 
     def test_a_second_name_of_no_answer_is_found(self):
         lacking = self.complaints("README.md", r"\| \[`rehearse-goodput/1`.*\n", "")
-        self.assertEqual(lacking, ["src/api: second names of rehearse-goodput/1, which no command makes"])
+        self.assertEqual(lacking, ["data/texts.yaml: second names of rehearse-goodput/1, which no command makes"])
 
 
 class Answers(unittest.TestCase):
