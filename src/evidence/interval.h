@@ -17,7 +17,7 @@ void interval_scale(struct plan_interval *interval, double low, double high);
 bool interval_holds(const struct plan_interval *interval, double seconds);
 
 /* The first INTERVAL_ENDS are the interval itself; the others, as like known runs and as unlike them, are of jobs only. */
-#define INTERVAL_ENDS 3
+#define INTERVAL_ENDS   3
 #define INTERVAL_FIELDS 7
 extern const struct field interval_fields[INTERVAL_FIELDS];
 

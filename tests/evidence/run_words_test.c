@@ -296,7 +296,8 @@ static void same_words_make_the_same_run(void **state)
     struct validation v = load(
         "gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,ep,seq,recompute,notes\n"
         "GB200,8,Megatron-Bridge,MXFP8,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"HybridEP, overlap, balanced\"\n"
-        "GB200,8,Megatron-Bridge,fp8_mx,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"DeepEP; all-to-all overlap; balanced\"\n"
+        "GB200,8,Megatron-Bridge,fp8_mx,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"DeepEP; all-to-all overlap; "
+        "balanced\"\n"
         "GB200,8,Megatron-Bridge,mxfp8,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"DeepEP, overlapped\"\n"
         "H100,1,Megatron-Bridge,bf16,1,8,qwen3-8b,1,1,1,2048,none,LoRA rank 8\n"
         "H100,1,Megatron-Bridge,bf16,1,8,qwen3-8b LoRA,1,1,1,2048,none,LoRA rank 8\n"
