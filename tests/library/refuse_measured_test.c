@@ -69,7 +69,7 @@ static void calibrating(void **state)
     refuse_command("calibrate", &request, 7);
     request = (struct rh_calibrate_request){.size = sizeof request, .device = "h100"};
     request.from = caller_file("tests/data/logs/megatron.log");
-    refuse_command("calibrate", &request, 7);
+    refuse_command("calibrate", &request, 1009); /* judging each lab takes most of 0.4 s */
 }
 
 static void measuring(void **state)
