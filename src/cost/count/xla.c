@@ -54,11 +54,11 @@ static const struct custom_call *special_function(const struct hlo_instruction *
 static double moved_by_pieces(const struct custom_call *special, const struct hlo_instruction *in)
 {
     const struct hlo_shape *shape = in->operands[0]->shape;
-    int bits = hlo_type_bits(hlo_type_real(shape->type));
-    bool widened = bits < 32 && special->narrow > 0;
-    double size = widened ? 4 : bits / 8, constants = fmax(0, special->constants - in->shared);
+    int narrow = hlo_type_bits(hlo_type_real(shape->type)) / 8; /* bytes */
+    bool widened = narrow < 4 && special->narrow > 0;
+    double size = widened ? 4 : narrow, constants = fmax(0, special->constants - in->shared);
     double bytes = (special->arrays + constants) * size + special->truths;
-    return (bytes + (widened ? (4 + bits / 8) * special->narrow : 0)) * (double)hlo_elements(shape) +
+    return (bytes + (widened ? (4 + narrow) * special->narrow : 0)) * (double)hlo_elements(shape) +
            constants * size;
 }
 
