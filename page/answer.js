@@ -126,7 +126,8 @@ class Answer {
     }
 
     showVerdict(plan, text, warnings = []) {
-        const {expected, low, high, extrapolates} = plan.iteration, seconds = value => this.planner.show(value, 's');
+        const {expected, extrapolates, ...ends} = plan.iteration, seconds = value => this.planner.show(value, 's');
+        const between = (low, high) => Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`;
         const time = Number.isFinite(expected) ? expected : plan.iteration_time;
         const [question, sure = '', split = ''] = text.split(/\n\s*\n/);
         const rate = /^(\S+) tokens\/s, (\S+) per device; (.*?) of /m.exec(sure);
@@ -138,8 +139,9 @@ class Answer {
                 ` an iteration, ${/^iteration .* expected/.test(sure) ? 'expected' : 'by formula'}`, this.change(time, plan)),
             element('p', {class: 'arrangement'}, split),
             element('dl', {class: 'facts'},
-                fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval',
-                    Number.isFinite(low) && `${seconds(low)} to ${seconds(high)}`),
+                fact(extrapolates ? '80 % interval, extrapolated' : '80 % interval', between(ends.low, ends.high)),
+                fact('as like known runs', between(ends.like_low, ends.like_high)),
+                fact('as unlike them', between(ends.unlike_low, ends.unlike_high)),
                 fact('by formula', seconds(plan.iteration_time)),
                 ...['tokens/s', 'per device', 'of the peak'].map((name, i) => fact(name, rate && rate[i + 1])),
                 fact('fullest device', this.planner.show(plan.memory, 'bytes'))),

@@ -65,6 +65,10 @@ static const struct field iteration[] = {
     NUMBER(struct plan, expected, "expected"),
     NUMBER(struct plan, interval.low, "low"),
     NUMBER(struct plan, interval.high, "high"),
+    NUMBER(struct plan, interval.like_low, "like_low"),
+    NUMBER(struct plan, interval.like_high, "like_high"),
+    NUMBER(struct plan, interval.unlike_low, "unlike_low"),
+    NUMBER(struct plan, interval.unlike_high, "unlike_high"),
     BOOL(struct plan, interval.extrapolates, "extrapolates"),
 };
 

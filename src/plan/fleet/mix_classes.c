@@ -86,7 +86,7 @@ static bool list_classes(struct behind *b)
     int kept = 0;
     if (b->count > 0)
         qsort(b->classes, (size_t)b->count, sizeof *b->classes, compare_classes);
-    for (int i = 0; i < b->count; i++) {
+    for (int i = 0; i < b->count && !stop_wanted(); i++) {
         struct class class = b->classes[i];
         if (i > 0 && b->classes[i - 1].id == class.id)
             continue;
