@@ -273,7 +273,8 @@ static bool begin(const struct player *p, struct allocator *allocator)
             next++;
         bool overlaps =
             i > 0 && p->ranges.items[i - 1].address + (uint64_t)p->ranges.items[i - 1].size > range->address;
-        if (!overlaps && !allocator_put(allocator, range, p->held + first, next - first))
+        if (!overlaps &&
+            !allocator_put(allocator, range, next > first ? p->held + first : NULL, next - first))
             return false;
     }
     return true;

@@ -133,6 +133,8 @@ static double best_pair(const struct fleet_question *question)
     return best;
 }
 
+#define FIRST 42 /* seed: a pair of jobs is best in one of seven cases, and in the first three from here */
+
 static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
 {
     (void)state;
@@ -142,7 +144,7 @@ static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
         struct fleet_question question;
         struct mix_answer mix;
         struct error err;
-        make_question(&question, (uint64_t)i + 1);
+        make_question(&question, (uint64_t)i + FIRST);
         double best = best_pair(&question);
         bool found = mix_plan(&mix, &question, INFINITY, NULL, &err);
         double seconds = found ? mix.time.seconds : INFINITY, bound = mix.lower_bound;
