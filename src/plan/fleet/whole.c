@@ -294,7 +294,7 @@ bool fleet_choose(struct fleet_searcher *s, double deadline, double min, struct 
     s->fits_left -= s->fits;
     add_parts(s, deadline);
     for (double step = STEP; !fill_by(s, late); step *= 1.1) {
-        late *= 1.0 + step;
+        late = stop_wanted() ? INFINITY : late * (1.0 + step); /* then nothing fills any more */
         if (plan->pipeline_count > 0 && late + min >= plan->seconds)
             break;
         if (late > 1e6 * deadline)
