@@ -90,7 +90,7 @@ struct layer_profile_options {
     struct layer_options layer;
     const struct hlo_dims *dims; /* of sizes that files leave open; NULL: none */
     /* timing: COUNT_REHEARSE: as above; COUNT_XLA_GPU: XLA's own estimate, only with given backward passes
-     * (count/xla_time.h); COUNT_XLA_FORK: the fork's estimate, three times as long backwards, without memory
+     * (count/xla_time.h); COUNT_XLA_FORK: the fork's estimate, three times as long backwards
      * (count/fork.h) */
     enum count_rules rules;
     int microbatch_size; /* samples in the files' batch; 0: not known */

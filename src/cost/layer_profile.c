@@ -77,7 +77,7 @@ static bool check_known(struct layer_job *layer, int count, const char *const *u
            error_set(&layer->err, ERROR_INPUT,
                      text_starts_with(unknown[0], LAYER_GAP)
                          ? "%s: the %s has no rule: name a backward pass with --backward-file"
-                         : "%s: unknown custom call '%s': its time is not in the table of custom calls",
+                         : "%s: unknown custom call '%s': describe it in a file for --custom-calls",
                      layer->file->path, unknown[0]);
 }
 
@@ -205,7 +205,8 @@ static bool fill_profile(struct profile *profile, struct profile_job *m, int cou
                          const struct cost_device *const *devices, int device_count)
 {
     struct arena *arena = &profile->arena;
-    profile->path = folder(arena, m->layers[0].file->path);
+    profile->path =
+        count == 1 ? arena_string(arena, m->layers[0].file->path) : folder(arena, m->layers[0].file->path);
     profile->source = describe(arena, m, count);
     profile->microbatch_size = m->options->microbatch_size;
     profile->layer_count = count;
@@ -216,12 +217,10 @@ static bool fill_profile(struct profile *profile, struct profile_job *m, int cou
         const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
         profile->layers[i] = (struct profile_layer){
             .name = stem(arena, m->layers[i].file->path),
+            .parameter_bytes = cost->parameter_bytes,
+            .activation_bytes = cost->kept_bytes,
             .output_bytes = cost->output_bytes,
         };
-        if (m->options->rules != COUNT_XLA_FORK) {
-            profile->layers[i].parameter_bytes = cost->parameter_bytes;
-            profile->layers[i].activation_bytes = cost->kept_bytes;
-        }
         if (!profile->layers[i].name)
             return false;
     }

@@ -76,6 +76,54 @@ static bool is_bytecode(const char *text, size_t length)
     "n = int.from_bytes(b[i-4:i], \"little\") if i else len(b); "                                            \
     "print(stablehlo.deserialize_portable_artifact(ir.Context(), b[i:i+n]))'"
 
+/* How files begin that are taken for programs by mistake. */
+static const struct stranger {
+    const char *begin, *what;
+} strangers[] = {
+    {"\x1f\x8b", "packed by gzip"},
+    {"PK\x03\x04", "a zip archive, as torch.save writes"},
+    {"\177ELF", "a compiled program or library"},
+    {"{ lambda", "a jaxpr"},
+    {"[", "JSON"},
+};
+
+/* Returns what a file is that is no text of a program, or NULL. */
+static const char *stranger(const char *text, size_t length)
+{
+    const char *end = text + length, *at = skip_blank(text, end);
+    if (at == end)
+        return "empty";
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t begin = strlen(strangers[i].begin);
+        if ((size_t)(end - at) >= begin && memcmp(at, strangers[i].begin, begin) == 0)
+            return strangers[i].what;
+    }
+    if (end - at > 1 && *at == '{' && *skip_blank(at + 1, end) == '"')
+        return "JSON";
+    for (size_t i = 0; i < length && i < 256; i++)
+        if ((unsigned char)text[i] < ' ' && !memchr("\t\n\r\f", text[i], 4))
+            return "a binary file, as ONNX and serialized HLO are";
+    return NULL;
+}
+
+/* Returns whether a text has none of the words that a program begins with. */
+static bool has_no_program(const char *text, size_t length)
+{
+    static const char *const words[] = {"HloModule", "ENTRY", "("};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(text, length, words[i], strlen(words[i])))
+            return false;
+    return true;
+}
+
+static bool refuse_stranger(const char *path, const char *what, struct error *err)
+{
+    return error_set(err, ERROR_INPUT,
+                     "%s: %s: expected the text of a program in HLO or StableHLO, such as that of "
+                     "jax.jit(f).lower(x).as_text()",
+                     path, what);
+}
+
 bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
                      const struct hlo_dims *dims, struct error *err)
 {
@@ -87,8 +135,15 @@ bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *te
             "its text comes of: " TO_TEXT " %s >%s.mlir",
             path, path, path);
     }
-    return hlo_is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
-                                     : hlo_parse_text(module, path, text, length, err);
+    if (hlo_is_mlir(text, length))
+        return hlo_parse_mlir_sized(module, path, text, length, dims, err);
+    const char *what = stranger(text, length);
+    if (!what && has_no_program(text, length))
+        what = "neither HLO nor StableHLO";
+    if (!what)
+        return hlo_parse_text(module, path, text, length, err);
+    *module = (struct hlo_module){0};
+    return refuse_stranger(path, what, err);
 }
 
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,

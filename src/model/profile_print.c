@@ -123,7 +123,8 @@ void profile_print(const struct profile *profile, struct text *out)
         parameter_sum += (double)profile->layers[i].parameter_bytes;
         activation_sum += (double)profile->layers[i].activation_bytes;
     }
-    text_format(out, "%s: %d layers", profile->model ? profile->model : profile->path, profile->layer_count);
+    text_format(out, "%s: %d layer%s", profile->model ? profile->model : profile->path, profile->layer_count,
+                profile->layer_count == 1 ? "" : "s");
     if (profile->microbatch_size)
         text_format(out, ", micro-batch size %d", profile->microbatch_size);
     text_format(out, ", parameters %s, activations %s\n",

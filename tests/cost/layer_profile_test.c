@@ -96,7 +96,7 @@ static void test_profile_by_the_fork(void **state)
     /* only clocks differ, and backward is three times forward */
     assert_float_equal(profile.devices[1].forward[0] / profile.devices[0].forward[0], 1.53 / 1.1105, 1e-6);
     assert_float_equal(profile.devices[0].backward[0], 3 * profile.devices[0].forward[0], 1e-9);
-    assert_int_equal(profile.layers[0].parameter_bytes, 0);
+    assert_true(profile.layers[0].parameter_bytes > 0);
     profile_release(&profile);
     text_release(&text);
 }

@@ -100,7 +100,10 @@ static void syntax_is_told_by_the_beginning(void **state)
     static const char *const mlir[] = {"module @m attributes {} {}", "module {}", "// a\n#loc = loc(unknown)",
                                        "\"builtin.module\"() ({}) : () -> ()", "func.func @main() {}"};
     static const char *const hlo[] = {"HloModule m", "/* a */ ENTRY e {}", "module (a: f32[]) -> f32[] {}",
-                                      "f32[2] add(f32[2] %a, f32[2] %b", ""};
+                                      "f32[2] add(f32[2] %a, f32[2] %b"};
+    static const char *const neither[][2] = {
+        {" ", "empty"},         {"{ \"a\": 1}", "JSON"}, {"[1]", "JSON"},        {"PK\3\4", "a zip"},
+        {"\10\22", "a binary"}, {"{ lambda", "a jaxpr"}, {"\x1f\x8b", "packed"}, {"x", "neither HLO"}};
     struct hlo_module module;
     struct error err;
     for (size_t i = 0; i < sizeof mlir / sizeof *mlir; i++)
@@ -113,6 +116,10 @@ static void syntax_is_told_by_the_beginning(void **state)
         assert_false(hlo_parse(&module, "m", hlo[i], strlen(hlo[i]), &err));
         assert_false(hlo_parse_text(&module, "m", hlo[i], strlen(hlo[i]), &of_text));
         assert_string_equal(err.text, of_text.text);
+    }
+    for (size_t i = 0; i < sizeof neither / sizeof *neither; i++) {
+        assert_false(hlo_parse(&module, "m", neither[i][0], strlen(neither[i][0]), &err));
+        assert_non_null(strstr(err.text, neither[i][1]));
     }
     assert_false(hlo_parse(&module, "m", "ML\xefR\x0d", 5, &err));
     assert_non_null(strstr(err.text, "m: this is MLIR bytecode"));

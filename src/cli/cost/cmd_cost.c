@@ -27,8 +27,11 @@ static bool save(const struct command_line *line, const rh_profile *profile, str
 static bool run_cost(void *context, struct error *err)
 {
     rh_handle *answer = answer_ask(context, err);
-    bool done = answer && (strcmp(rh_kind(answer), "profile") == 0 ? save(context, answer, err)
-                                                                   : answer_write(answer, context, err));
+    const struct command_line *line = context;
+    const char *form = line->json || line->output ? "json" : "text";
+    bool done = answer && (strcmp(rh_kind(answer), "profile") == 0
+                               ? save(line, answer, err)
+                               : answer_write_form(answer, form, line->output, err));
     rh_free(answer);
     return done;
 }
@@ -42,7 +45,7 @@ static const struct option_spec options[] = {
                    "by-output is oobleck when --output is a folder, else json"),
     LINE_JSON,
     OPTION(command_line, output, OPTION_FILE, "output", .letter = 'o', .argument = "OUT",
-           .help = "write the profile to this file or folder"),
+           .help = "write the profile to this file or folder, without --device the counts"),
     OPTION_END,
 };
 
