@@ -58,4 +58,10 @@ static inline bool action_is_ordered(const struct pass *action)
     return action->kind < ACTION_UNSHARD;
 }
 
+/* Returns whether an action is a SEND or a RECV. */
+static inline bool action_is_message(const struct pass *action)
+{
+    return action_is_ordered(action) && !action_is_pass(action);
+}
+
 #endif

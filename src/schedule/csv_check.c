@@ -28,7 +28,7 @@ static bool measure(struct view *view)
                 view->order.stages = action->stage + 1;
             if (action_is_ordered(action) && action->microbatch >= microbatches)
                 microbatches = action->microbatch + 1;
-            view->source.communicates |= action_is_ordered(action) && !action_is_pass(action);
+            view->source.communicates |= action_is_message(action);
         }
         if (!any)
             return error_set(view->err, ERROR_INPUT, "%s: rank %d has no action", csv->path, rank);

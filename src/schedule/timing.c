@@ -310,5 +310,6 @@ void timing_release(struct timing *timing)
     free(timing->devices);
     free(timing->begin);
     free(timing->end);
+    free(timing->came);
     *timing = (struct timing){.extent.makespan = 0.0};
 }

@@ -54,6 +54,8 @@ struct timing {
     double peak; /* of the fullest device */
     struct timing_device *devices;
     double *begin, *end; /* of each pass of the order; NULL unless asked for */
+    double *
+        came; /* when its message has come; NULL: as soon as it can. Of streams.h, for passes that send one */
 };
 
 /* Fills in *timing; the caller ends it with timing_release, also after a failure. ERROR_INPUT if passes wait for each

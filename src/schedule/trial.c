@@ -144,14 +144,37 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
 }
 
 /* Plays the order, whose costs are set. */
-static bool play(struct trial *trial, const struct trial_options *options, struct error *err)
+static bool time_order(struct trial *trial, struct error *err)
 {
     const struct pass_order *order = &trial->order;
     trial->devices = order->devices;
     trial->microbatches = order->microbatches;
     trial->chunks = order->stages / order->devices;
-    if (!timing_of_order(order, &trial->options, true, &trial->timing, err))
-        return false;
+    return timing_of_order(order, &trial->options, true, &trial->timing, err);
+}
+
+/* Puts the messages of a file on streams. One that takes no time holds nothing up. */
+static bool time_streams(struct trial *trial, const struct schedule_csv *csv,
+                         const struct trial_options *options, struct error *err)
+{
+    bool messages = false, takes_time = false;
+    for (size_t i = 0; i < csv->count && !messages; i++)
+        messages = action_is_message(&csv->actions[i]);
+    for (int i = 0; i < options->send.count; i++)
+        takes_time |= options->send.seconds[i] > 0.0;
+    trial->on_streams =
+        messages && takes_time && !options->send_blocks && options->streams != COMM_STREAMS_NONE;
+    if (!trial->on_streams)
+        return true;
+    trial->unordered = trial->timing.extent.makespan;
+    return streams_time(csv, &trial->order, trial->costs, options->streams, &trial->timing, &trial->lock,
+                        err);
+}
+
+/* Fills in what follows from the times. */
+static bool weigh(struct trial *trial, const struct trial_options *options, struct error *err)
+{
+    const struct pass_order *order = &trial->order;
     double makespan = trial->timing.extent.makespan;
     for (int device = 0; device < order->devices; device++) {
         trial->ideal = fmax(trial->ideal, work_of(trial, device));
@@ -202,7 +225,7 @@ static bool costs_at(const void *context, const uint16_t *device_of, int stages,
 bool trial_by_name(const struct schedule *schedule, const struct trial_options *options, struct trial *trial,
                    struct error *err)
 {
-    *trial = (struct trial){.schedule = schedule, .period = NAN};
+    *trial = (struct trial){.schedule = schedule, .period = NAN, .unordered = NAN};
     struct schedule_shape shape = {
         .devices = options->devices, .chunks = options->chunks, .microbatches = options->microbatches};
     /* The first order says where the stages are, so that their costs are known; the second one may depend on these. A
@@ -225,8 +248,8 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
     }
     bool made = schedule_make(schedule, &shape, &trial->order, err);
     pass_order_release(&first);
-    bool ok = made && (shape.costs_at == NULL || set_costs(trial, options, err)) &&
-              play(trial, options, err) && schedule_period(schedule, &shape, &trial->period, err);
+    bool ok = made && (shape.costs_at == NULL || set_costs(trial, options, err)) && time_order(trial, err) &&
+              weigh(trial, options, err) && schedule_period(schedule, &shape, &trial->period, err);
     if (isfinite(trial->period))
         trial->steady = trial->period;
     return ok;
@@ -235,9 +258,9 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
 bool trial_by_csv(const struct schedule_csv *csv, const struct trial_options *options, struct trial *trial,
                   struct error *err)
 {
-    *trial = (struct trial){.schedule = NULL, .period = NAN};
+    *trial = (struct trial){.schedule = NULL, .period = NAN, .unordered = NAN};
     return schedule_csv_order(csv, &trial->order, err) && set_costs(trial, options, err) &&
-           play(trial, options, err);
+           time_order(trial, err) && time_streams(trial, csv, options, err) && weigh(trial, options, err);
 }
 
 void trial_drop_passes(struct trial *trial)

@@ -10,6 +10,7 @@
 
 #include "schedule/csv.h"
 #include "schedule/formula.h"
+#include "schedule/streams.h"
 
 /* Seconds: one for all, or one for each device or each stage. */
 struct trial_times {
@@ -21,10 +22,11 @@ struct trial_options {
     int devices, microbatches;
     int chunks;                                /* of each device; 0: as the schedule has them, or 2 */
     struct trial_times forward, input, weight; /* of passes */
-    struct trial_times send; /* between devices, in either direction; from each device or stage */
-    bool send_blocks;        /* sends occupy both devices */
-    double hidden;           /* share of the shorter pass that the passes of a pair hide of each other */
-    double memory;           /* that a schedule with a choice may fill; 0: as the schedule is defined */
+    struct trial_times send;   /* between devices, in either direction; from each device or stage */
+    bool send_blocks;          /* sends occupy both devices */
+    enum comm_streams streams; /* of a file's SEND and RECV, if messages take time and do not block devices */
+    double hidden;             /* share of the shorter pass that the passes of a pair hide of each other */
+    double memory;             /* that a schedule with a choice may fill; 0: as the schedule is defined */
 };
 
 struct trial {
@@ -34,10 +36,13 @@ struct trial {
     struct pass_cost *costs;
     struct timing_options options;
     struct timing timing; /* with the times of passes */
-    double period;        /* seconds of an iteration in the steady state; NAN: the schedule flushes */
-    double steady;        /* seconds of one of many iterations: the period, or the makespan */
-    double ideal;         /* work of the busiest device, if no pass hides another */
-    double bubble;        /* share of the makespan that devices idle, their mean */
+    bool on_streams;      /* the file's messages stand on streams */
+    double unordered;     /* makespan if they waited for passes alone; NAN: they do not stand on streams */
+    struct streams_lock lock;
+    double period; /* seconds of an iteration in the steady state; NAN: the schedule flushes */
+    double steady; /* seconds of one of many iterations: the period, or the makespan */
+    double ideal;  /* work of the busiest device, if no pass hides another */
+    double bubble; /* share of the makespan that devices idle, their mean */
     double
         bound; /* no order of these passes, on these devices and in the memory of this one, is faster; NAN: unknown,
                      as for several chains and for passes that hide each other */

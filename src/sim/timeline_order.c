@@ -65,8 +65,9 @@ static bool give_memory(const struct walker *w, int device, double time, double 
 }
 
 /* Hands the result of a pass, which is the last task given, to the next stage. */
-static bool give_result(struct walker *w, const struct pass *pass, double end)
+static bool give_result(struct walker *w, size_t place, double end)
 {
+    const struct pass *pass = &w->order->passes[place];
     bool forward = pass->kind == PASS_FORWARD;
     int to = forward ? pass_order_after(w->order, pass->stage) : pass_order_before(w->order, pass->stage);
     if (pass->kind == PASS_WEIGHT || to < 0)
@@ -78,6 +79,7 @@ static bool give_result(struct walker *w, const struct pass *pass, double end)
     *arrival = (struct arrival){w->part->next_id - 1, end};
     if (device == other || seconds <= 0.0)
         return true;
+    double come = w->timing->came != NULL ? w->timing->came[place] : end + seconds;
     struct timeline_task task = {.cause = w->part->next_id - 1,
                                  .device = device,
                                  .stream = STREAM_SEND,
@@ -85,8 +87,8 @@ static bool give_result(struct walker *w, const struct pass *pass, double end)
                                  .stage = pass->stage,
                                  .layer = -1,
                                  .microbatch = pass->microbatch,
-                                 .begin = end,
-                                 .end = end + seconds,
+                                 .begin = w->timing->came != NULL ? come - seconds : end,
+                                 .end = come,
                                  .name = forward ? "send of activations" : "send of gradients"};
     if (!give_task(w, &task))
         return false;
@@ -95,7 +97,7 @@ static bool give_result(struct walker *w, const struct pass *pass, double end)
     task.kind = TASK_RECEIVE;
     task.stage = to;
     task.name = forward ? "receive of activations" : "receive of gradients";
-    *arrival = (struct arrival){w->part->next_id, end + seconds};
+    *arrival = (struct arrival){w->part->next_id, come};
     return give_task(w, &task);
 }
 
@@ -145,7 +147,7 @@ static bool give_pass(struct walker *w, int device, size_t place)
         return false;
     if (!pass->paired) /* both passes of a pair wait for the task before it */
         w->last[device] = (struct arrival){w->part->next_id - 1, end};
-    return give_result(w, pass, end) && give_memory(w, device, end, -freed);
+    return give_result(w, place, end) && give_memory(w, device, end, -freed);
 }
 
 static bool walk(struct walker *w, struct turn *turns)

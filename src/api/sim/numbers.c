@@ -61,12 +61,14 @@ bool simulate_numbers_read(const struct simulate_options *given, struct simulate
                            struct error *err)
 {
     struct trial_options *options = &numbers->options;
-    *numbers = (struct simulate_numbers){.options = {.devices = (int)given->asked.stages,
-                                                     .microbatches = (int)given->asked.microbatches,
-                                                     .chunks = (int)given->asked.chunks,
-                                                     .send_blocks = given->asked.send_blocks,
-                                                     .hidden = given->asked.hidden,
-                                                     .memory = given->asked.memory_limit}};
+    *numbers = (struct simulate_numbers){
+        .options = {.devices = (int)given->asked.stages,
+                    .microbatches = (int)given->asked.microbatches,
+                    .chunks = (int)given->asked.chunks,
+                    .send_blocks = given->asked.send_blocks,
+                    .streams = (enum comm_streams)option_index(comm_stream_names, given->asked.comm_streams),
+                    .hidden = given->asked.hidden,
+                    .memory = given->asked.memory_limit}};
     if (!read_times("forward", given->asked.forward, &numbers->lists[0], &options->forward, err) ||
         !read_times("backward", given->asked.backward, &numbers->lists[1], &options->input, err) ||
         !read_times("weight", given->asked.weight, &numbers->lists[2], &options->weight, err) ||

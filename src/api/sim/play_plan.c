@@ -14,8 +14,8 @@
 #define MAX_FACTOR 1e6
 
 /* Options of the playground: a plan has these numbers itself. */
-static const char *const playground_options[] = {"stages", "microbatches", "forward", "backward",
-                                                 "weight", "comm",         "hidden",  NULL};
+static const char *const playground_options[] = {
+    "stages", "microbatches", "forward", "backward", "weight", "comm", "hidden", "comm-streams", NULL};
 
 static bool check(const struct simulate_options *given, struct error *err)
 {

@@ -56,6 +56,31 @@ static void print_devices(const struct trial *trial, struct text *out)
         text_format(out, "... and %d more (--json has all)\n", trial->devices - MAX_ROWS);
 }
 
+static void print_message(const struct schedule_csv *csv, size_t action, struct text *out)
+{
+    text_format(out, "%s of rank %d", action_name(&csv->actions[action], csv->letters).text,
+                schedule_csv_rank_of(csv, action));
+}
+
+static void print_streams(const struct trial *trial, const struct simulate_source *source,
+                          const struct simulate_numbers *numbers, struct text *out)
+{
+    if (!trial->on_streams)
+        return;
+    text_format(out, "messages      in turn on a stream of each %s; %.6g s if none waited for another\n",
+                numbers->options.streams == COMM_STREAMS_RANK ? "rank" : "pair of ranks", trial->unordered);
+    if (!trial->lock.locked)
+        return;
+    text_add(out, "              ");
+    print_message(source->csv, trial->lock.send, out);
+    text_add(out, " waits for a RECV behind ");
+    print_message(source->csv, trial->lock.other, out);
+    text_add(
+        out,
+        ", and so on in a\n              circle: counted with sends that are buffered; NCCL's wait forever"
+        " where a\n              message is larger than NCCL_BUFFSIZE (4 MiB)\n");
+}
+
 void simulate_print(const struct trial *trial, const struct simulate_source *source,
                     const struct simulate_numbers *numbers, struct text *out)
 {
@@ -76,6 +101,7 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
     if (trial->formula.text != NULL && !trial->formula.exact)
         text_format(out, "; exact for %s", trial->formula.condition);
     text_add(out, trial->formula.text != NULL ? "\n" : "");
+    print_streams(trial, source, numbers, out);
     if (isfinite(trial->period))
         text_format(
             out,
@@ -158,6 +184,11 @@ static const struct field head_fields[] = {
     FIELD(struct trial, chunks, FIELD_INT, 0, 0),
 };
 
+static const struct field stream_fields[] = {
+    FIELD_OUT(struct trial, "unordered_makespan", unordered, FIELD_DOUBLE),
+    FIELD_OUT(struct trial, "messages_cross", lock.locked, FIELD_FLAG),
+};
+
 /* A number of each device. */
 #define DEVICES(key, member)                                                                                 \
     FIELD_ITEMS(struct trial, key, timing.devices, devices,                                                  \
@@ -190,6 +221,7 @@ void simulate_write_json(const struct trial *trial, const struct simulate_source
     FIELDS_WRITE(trial, head_fields, json);
     write_shape(json, numbers);
     FIELDS_WRITE(trial, figure_fields, json);
+    FIELDS_WRITE(trial, stream_fields, json);
     FIELDS_WRITE(trial, device_fields, json);
     json_close(json);
 }

@@ -373,6 +373,10 @@ static bool play_all(struct simulate_entry *entries, int count, const struct sim
 static bool play_names(const struct simulate_options *given, const struct simulate_numbers *numbers,
                        struct error *err)
 {
+    if (simulate_is_given(given, "comm-streams"))
+        return error_set(err, ERROR_USAGE,
+                         "--comm-streams is for a file with SEND and RECV, such as --write-schedule FILE.csv "
+                         "--with-sends makes: a schedule by name has none");
     struct simulate_entry *entries = calloc(SIMULATE_MAX_ENTRIES, sizeof *entries);
     if (entries == NULL)
         return error_memory(err);
