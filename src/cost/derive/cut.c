@@ -38,15 +38,14 @@ void cut_connect(struct cut *cut, int from, int to, int64_t capacity)
     add(cut, to, from, 0);
 }
 
-/* Distances from `start` along edges with capacity left (backwards: against them). */
+/* Distances from `start` along edges with capacity left (backwards: against them), up to that of the sink. */
 static void find_levels(struct cut *cut, int start, bool backwards)
 {
     int read = 0, written = 0;
-    for (int i = 0; i < cut->node_count; i++)
-        cut->level[i] = -1;
+    memset(cut->level, -1, (size_t)cut->node_count * sizeof *cut->level);
     cut->level[start] = 0;
     cut->queue[written++] = start;
-    while (read < written && !stop_wanted_at((size_t)read)) {
+    while (read < written && (backwards || cut->level[SINK] < 0) && !stop_wanted_at((size_t)read)) {
         int node = cut->queue[read++];
         for (int e = cut->first[node]; e >= 0; e = cut->edges[e].next) {
             int to = cut->edges[e].to;
