@@ -13,6 +13,7 @@
 #include "plan/budget.h"
 #include "plan/dapple/dapple.h"
 #include "run/drill/saved.h"
+#include "sim/replay/classes.h"
 #include "sim/replay/snapshot.h"
 #include "walk.h"
 
@@ -160,6 +161,22 @@ static void read_custom_calls(const char *text, size_t length)
         custom_call_find(&calls, "cusolver_gesvdj_ffi");
     }
     custom_calls_release(&calls);
+}
+
+static void read_kernel_classes(const char *text, size_t length)
+{
+    struct kernel_classes classes;
+    struct error err = {0};
+    if (!kernel_classes_parse(&classes, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(classes.count > 0);
+    for (int i = 0; i < classes.count; i++)
+        require(classes.rules[i].class > KERNEL_UNKNOWN && classes.rules[i].class < KERNEL_CLASSES &&
+                classes.rules[i].piece_count > 0);
+    require(kernel_class_of(&classes, "void flash_fwd_kernel<1>()")->class > KERNEL_UNKNOWN);
+    kernel_classes_release(&classes);
 }
 
 static void read_dapple(const char *text, size_t length)
@@ -405,9 +422,10 @@ static void read_saved(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,      read_links, read_architectures, read_calibration, read_dapple,  read_products,
-        read_transfers,    read_runs,  read_plan,          read_manifest,    read_dataset, read_failures,
-        read_custom_calls, read_saved, read_prices,        read_snapshot,
+        read_devices,  read_links,          read_architectures, read_calibration, read_dapple,
+        read_products, read_transfers,      read_runs,          read_plan,        read_manifest,
+        read_dataset,  read_failures,       read_custom_calls,  read_saved,       read_prices,
+        read_snapshot, read_kernel_classes,
     };
     if (size == 0)
         return 0;

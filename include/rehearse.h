@@ -250,6 +250,7 @@ struct rh_simulate_request {
     bool keep_tasks;  /* tasks.device, tasks.begin, … as lists */
     const char *page; /* written: the answer as an HTML file */
     const char *comm_streams;
+    const char *kernels; /* a file */
 };
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
                               struct rh_error *error);

@@ -2,6 +2,7 @@
 #include "api/sim/simulate.h"
 #include "core/fields.h"
 #include "core/file_output.h"
+#include "sim/replay/classes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #define MAX_NAMES      15 /* in the table for people */
 #define MAX_JSON_NAMES 1000
 #define MAX_STREAMS    16
+#define MAX_CLASSES    12
+#define MAX_UNKNOWN    3
 #define NAME_WIDTH     70
 
 static double milliseconds(int64_t ns)
@@ -158,6 +161,33 @@ static void print_streams(const struct replay_result *result, struct text *out)
         text_format(out, "... and %zu more (--json has all)\n", result->stream_count - MAX_STREAMS);
 }
 
+/* Names that no rule knows, for the longest times. */
+static void print_unknown(const struct replay_result *result, const struct replay_class_sum *sum,
+                          struct text *out)
+{
+    int shown = 0;
+    text_format(out, "unknown kernels take %.2f %% (rules for them: --kernels FILE):", 100 * sum->share);
+    for (size_t i = 0; i < result->name_count && shown < MAX_UNKNOWN; i++)
+        if (strcmp(result->names[i].kind, kernel_class_names[KERNEL_UNKNOWN]) == 0)
+            text_format(out, "%s %.*s", shown++ > 0 ? "," : "", NAME_WIDTH, result->names[i].name);
+    text_add(out, "\n");
+}
+
+static void print_classes(const struct replay_report *report, struct text *out)
+{
+    text_format(out, "\n%-14s  %-18s  %10s  %8s  %8s\n", "class", "library", "total (ms)", "share", "count");
+    for (size_t i = 0; i < report->class_count && i < MAX_CLASSES; i++) {
+        const struct replay_class_sum *sum = &report->classes[i];
+        text_format(out, "%-14s  %-18s  %10.3f  %6.2f %%  %8zu\n", kernel_class_names[sum->class],
+                    sum->library, milliseconds(sum->total), 100 * sum->share, sum->count);
+    }
+    if (report->class_count > MAX_CLASSES)
+        text_format(out, "... and %zu more (--json)\n", report->class_count - MAX_CLASSES);
+    for (size_t i = 0; i < report->class_count; i++)
+        if (report->classes[i].class == KERNEL_UNKNOWN && !report->replay->typed)
+            print_unknown(report->recorded, &report->classes[i], out);
+}
+
 /* Kernels are often templates with names of hundreds of characters. */
 static void print_names(const struct replay_result *result, struct text *out)
 {
@@ -190,6 +220,7 @@ static void replay_report_print(const struct replay_report *report, struct text 
     if (report->changed)
         print_shares(report->changed, "what if", out);
     print_streams(report->recorded, out);
+    print_classes(report, out);
     print_names(report->recorded, out);
     print_critical(report->recorded, out);
 }
@@ -211,9 +242,19 @@ static const struct field share_fields[] = {
 static const struct field name_fields[] = {
     FIELD_OUT(struct replay_named, "name", name, FIELD_TEXT),
     FIELD_OUT(struct replay_named, "class", class, FIELD_TEXT),
+    FIELD_OUT(struct replay_named, "kind", kind, FIELD_TEXT),
     FIELD_OUT(struct replay_named, "count", count, FIELD_INT64),
     FIELD_OUT(struct replay_named, "seconds", total, FIELD_NANOSECONDS),
     FIELD_OUT(struct replay_named, "critical", critical, FIELD_NANOSECONDS),
+};
+
+static const struct field class_fields[] = {
+    FIELD_WORDS(struct replay_class_sum, "kind", class, kernel_class_names),
+    FIELD_WORDS(struct replay_class_sum, "class", group, replay_class_names),
+    FIELD_OUT(struct replay_class_sum, "library", library, FIELD_TEXT),
+    FIELD_OUT(struct replay_class_sum, "count", count, FIELD_INT64),
+    FIELD_OUT(struct replay_class_sum, "seconds", total, FIELD_NANOSECONDS),
+    FIELD_OUT(struct replay_class_sum, "share", share, FIELD_DOUBLE),
 };
 
 static const struct field stream_fields[] = {
@@ -299,6 +340,7 @@ static void replay_report_json(const struct replay_report *report, struct json *
     FIELDS_WRITE(report->graph, graph_fields, json);
     write_critical(json, recorded);
     FIELDS_LIST(recorded->busy, recorded->stream_count, stream_fields, json, "streams");
+    FIELDS_LIST(report->classes, report->class_count, class_fields, json, "classes");
     FIELDS_LIST(recorded->names,
                 recorded->name_count < MAX_JSON_NAMES ? recorded->name_count : MAX_JSON_NAMES, name_fields,
                 json, "names");
@@ -311,6 +353,9 @@ struct playing {
     struct replay_scale scales[REPLAY_MAX_SCALES];
     char *texts[REPLAY_MAX_SCALES]; /* of the scales' patterns */
     int scale_count;
+    struct kernel_classes kernels;
+    struct replay_class_sum *classes;
+    size_t class_count;
     struct replay replay;
     struct replay_graph graph;
     struct replay_result recorded, typical, changed;
@@ -397,6 +442,8 @@ static bool deliver(const struct playing *playing, const struct simulate_options
         .changed = playing->scale_count > 0 ? &playing->changed : NULL,
         .scales = playing->scales,
         .scale_count = playing->scale_count,
+        .classes = playing->classes,
+        .class_count = playing->class_count,
     };
     if (!write_files(playing, given, err) ||
         (given->asked.page &&
@@ -407,17 +454,28 @@ static bool deliver(const struct playing *playing, const struct simulate_options
     return true;
 }
 
+/* Reads the trace, and the user's rules for names. */
+static bool read(struct playing *playing, const struct simulate_options *given, struct error *err)
+{
+    const char *kernels = given->asked.kernels;
+    return (!kernels || kernel_classes_load(&playing->kernels, kernels, err)) &&
+           replay_load(&playing->replay, given->asked.replay, err) &&
+           (!kernels || replay_classify(&playing->replay, &playing->kernels, err)) &&
+           replay_sum_classes(&playing->replay, NULL, &playing->classes, &playing->class_count, err);
+}
+
 bool simulate_replay(const struct simulate_options *given, struct error *err)
 {
     struct playing playing = {.scale_count = 0};
-    bool done = read_scales(&playing, &given->asked.what_if, err) &&
-                replay_load(&playing.replay, given->asked.replay, err) && play(&playing, err) &&
-                deliver(&playing, given, err);
+    bool done = read_scales(&playing, &given->asked.what_if, err) && read(&playing, given, err) &&
+                play(&playing, err) && deliver(&playing, given, err);
     replay_result_release(&playing.recorded);
     replay_result_release(&playing.typical);
     replay_result_release(&playing.changed);
     replay_graph_release(&playing.graph);
     replay_release(&playing.replay);
+    kernel_classes_release(&playing.kernels);
+    free(playing.classes);
     for (int i = 0; i < playing.scale_count; i++)
         free(playing.texts[i]);
     return done;

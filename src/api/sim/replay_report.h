@@ -14,6 +14,8 @@ struct replay_report {
     const struct replay_result *changed;  /* with --what-if; NULL: not asked for */
     const struct replay_scale *scales;
     int scale_count;
+    const struct replay_class_sum *classes; /* longest first */
+    size_t class_count;
 };
 
 /* Draws the streams for a page: as recorded, and as they are with --what-if (`changed`, which may be NULL). */

@@ -74,11 +74,12 @@ bool simulate_snapshot(const struct simulate_options *given, struct error *err)
     const struct rh_list *changes = &given->asked.what_if;
     struct text *out = &given->report->text;
     struct json *json = &given->report->json;
-    if (given->asked.tasks || given->asked.trace || given->asked.page)
+    if (given->asked.tasks || given->asked.trace || given->asked.page || given->asked.kernels)
         return error_set(err, ERROR_USAGE, "--%s is not for a memory snapshot, which has no times",
-                         given->asked.tasks   ? "tasks"
-                         : given->asked.trace ? "trace"
-                                              : "page");
+                         given->asked.tasks     ? "tasks"
+                         : given->asked.kernels ? "kernels"
+                         : given->asked.trace   ? "trace"
+                                                : "page");
     if (!snapshot_load(&snapshot, given->asked.replay, changes->items, changes->count, err))
         return false;
     json_open_document(json, "rehearse-replay-memory/1");

@@ -217,7 +217,7 @@ static bool convert(struct scheduler *s)
     for (size_t i = 0; done && i < count; i++)
         done = add_activity(s, i);
     s->replay->events = count;
-    s->replay->played = true;
+    s->replay->played = s->replay->typed = true;
     return done && replay_finish(s->replay, "nodes", s->err) && add_deps(s, s->waiting);
 }
 

@@ -166,7 +166,6 @@ static bool take_activity(struct kineto *kineto, enum replay_category category, 
         return event_error(kineto, "an activity of a GPU without 'name'", err);
     if (number == INT64_MIN)
         return event_error(kineto, "an activity of a GPU without 'stream'", err);
-    activity.class = replay_class_of(category, name);
     if (!add_text(kineto, FIELD_NAME, &activity.name, err) ||
         !add_collective(kineto, &activity.collective, err) ||
         !replay_add_stream(replay, device, number, &stream, err))

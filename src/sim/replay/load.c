@@ -1,6 +1,7 @@
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/vector.h"
+#include "sim/replay/classes.h"
 #include "sim/replay/parts.h"
 #include "trace/import/lines.h"
 
@@ -49,26 +50,6 @@ bool replay_microseconds(const char *text, int64_t *ns)
     if (*text == '-')
         *ns = -*ns;
     return true;
-}
-
-/* NCCL's and RCCL's kernels, and those of libraries that exchange by kernels of their own. */
-static bool is_communication(const char *name)
-{
-    static const char *const parts[] = {"::ep::",     "deep_ep", "nvshmem",  "allreduce", "all_reduce",
-                                        "all_gather", "msccl",   "alltoall", "all_to_all"};
-    if (text_starts_with(name, "nccl") || text_starts_with(name, "rccl"))
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return true;
-    return false;
-}
-
-enum replay_class replay_class_of(enum replay_category category, const char *name)
-{
-    if (category != REPLAY_KERNEL || text_starts_with(name, "Memcpy") || text_starts_with(name, "Memset"))
-        return REPLAY_MEMORY;
-    return is_communication(name) ? REPLAY_COMMUNICATION : REPLAY_COMPUTE;
 }
 
 bool replay_add_text(struct replay *replay, const char *text, size_t length, uint32_t *id, struct error *err)
@@ -408,7 +389,8 @@ bool replay_finish(struct replay *replay, const char *what, struct error *err)
         !sort(replay->calls, replay->call_count, sizeof *replay->calls, by_begin, err) || !tie(replay, err))
         return false;
     drop_room(replay);
-    return check_doubles(replay, what, err) && check_launches(replay, what, err) && move_origin(replay, err);
+    return check_doubles(replay, what, err) && check_launches(replay, what, err) &&
+           move_origin(replay, err) && replay_classify(replay, NULL, err);
 }
 
 /* --- a file --------------------------------------------------------------------------------------------- */
@@ -422,6 +404,7 @@ void replay_release(struct replay *replay)
     free(replay->collectives);
     free(replay->syncs);
     free((void *)replay->texts);
+    free((void *)replay->rules);
     hash_names_release(&replay->names);
     hash_names_release(&replay->threads);
     hash_names_release(&replay->stream_ids);

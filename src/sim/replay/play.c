@@ -2,6 +2,7 @@
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/text.h"
+#include "sim/replay/classes.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -281,6 +282,7 @@ static void add_up(const struct replay *replay, struct replay_result *result)
         named->count++;
         named->total += result->durations[i];
         named->class = replay_class_names[replay->activities[i].class];
+        named->kind = kernel_class_names[replay->rules[replay->activities[i].name]->class];
     }
     size_t kept = 0;
     for (size_t i = 0; i < replay->text_count; i++)

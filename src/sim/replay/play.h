@@ -41,8 +41,8 @@ struct replay_busy {
 };
 
 struct replay_named {
-    uint32_t number; /* of the text */
-    const char *name, *class;
+    uint32_t number;                 /* of the text */
+    const char *name, *class, *kind; /* kind: name of an enum kernel_class */
     size_t count;
     int64_t total, critical; /* ns, of all, and on the critical path */
 };

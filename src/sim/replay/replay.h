@@ -30,7 +30,7 @@
 #define REPLAY_MAX_STREAMS 4096
 #define REPLAY_MAX_SKEW    INT64_C(1000000) /* ns: an activity that begins longer before its launch is a fault */
 
-/* As HolisticTraceAnalysis divides activities, but for collectives of other libraries than NCCL. */
+/* As HolisticTraceAnalysis divides activities, but for collectives of other libraries than NCCL: by rules (classes.h). */
 enum replay_class { REPLAY_COMPUTE, REPLAY_COMMUNICATION, REPLAY_MEMORY, REPLAY_CLASSES };
 
 enum replay_category { REPLAY_KERNEL, REPLAY_MEMCPY, REPLAY_MEMSET, REPLAY_CATEGORIES };
@@ -100,6 +100,8 @@ enum replay_cause {
     CAUSE_KINDS
 };
 
+struct kernel_rule;
+
 struct replay_stream {
     int64_t device, number;
 };
@@ -120,6 +122,7 @@ struct replay {
     size_t stream_count, stream_capacity;
     const char **texts; /* by id; texts[0] is "" */
     size_t text_count, text_capacity;
+    const struct kernel_rule **rules;      /* of each text that names an activity: what it does (classes.h) */
     struct replay_collective *collectives; /* the first one, once there is any, tells nothing */
     size_t collective_count, collective_capacity;
     struct replay_sync *syncs; /* likewise */
@@ -133,6 +136,7 @@ struct replay {
     bool awaits;         /* calls that await the GPU were recorded */
     /* Profilers number all calls of the driver in a row. Of these numbers, so many were seen with a call. */
     int64_t first_number, last_number, numbers_seen;
+    bool typed;  /* the file tells classes of activities; else their names do */
     bool played; /* an execution trace: `deps` tell all causes, and starts were not recorded but played */
     struct replay_dep *deps;
     size_t dep_count, dep_capacity;

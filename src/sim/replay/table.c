@@ -123,7 +123,6 @@ static bool read_row(struct replay *replay, const struct csv *csv, const struct 
         return csv_error(csv, row, columns->kernel, err, "the name is missing");
     activity.stream = (unsigned)stream;
     activity.category = category;
-    activity.class = replay_class_of((enum replay_category)category, replay->texts[activity.name]);
     return read_launch(replay, csv, columns, row, &activity, err) &&
            replay_add_activity(replay, &activity, err);
 }
