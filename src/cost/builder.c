@@ -82,11 +82,13 @@ static void add_quantize(struct builder *b, const struct linear *linear)
     double in = (double)linear->copies * (double)linear->tokens * (double)linear->in;
     double out = (double)linear->copies * (double)linear->tokens * (double)linear->out;
     double cast = b->software->caches_weights ? 0.0 : weights;
-    builder_forward(b, (struct kernel){.kind = KERNEL_QUANTIZE,
-                                       .name = "cast",
-                                       .bytes = quantize_bytes(b->split) * (in + cast)});
-    builder_backward(
-        b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = quantize_bytes(b->split) * out});
+    struct kernel kernel = {.kind = KERNEL_QUANTIZE, .name = "cast"};
+    kernel.bytes = quantize_bytes(b->split) * ((b->cast_before ? 0.0 : in) + cast);
+    if (kernel.bytes > 0.0)
+        builder_forward(b, kernel);
+    kernel.bytes = quantize_bytes(b->split) * out;
+    if (!b->cast_behind)
+        builder_backward(b, kernel);
 }
 
 /* Frozen weights in few bits become ones of 16 bits before each product that needs them, forward and backward. */

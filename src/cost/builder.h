@@ -25,6 +25,8 @@ struct builder {
     double share;     /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
     unsigned modules; /* of the kernels that are added */
     bool end;         /* they are of embedding or head */
+    /* the product before casts the next one's input; the one behind, backward, the gradient of its output */
+    bool cast_before, cast_behind;
     struct kernel backward[LAYER_MAX_KERNELS / 2];
     int backward_count;
 };

@@ -246,14 +246,22 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     int64_t in = model->gated ? 2 * width : width;
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
     bool plain = module != 0; /* experts have no adapters */
+    /* with biases these kernels leave sums of gradients to others (Transformer Engine, ops/fused, 2026-03 on) */
+    bool fused = !plain && b->split->fused_experts && !model->biased;
     unsigned first_matrices = !plain ? 0 : model->gated ? TARGET_GATE | TARGET_UP : TARGET_UP;
-    builder_linear(b, (struct linear){names[0], copies, tokens, hidden, in, first_matrices, 0});
-    /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
-    b->modules |= activation;
-    builder_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
-    b->modules &= ~activation;
-    builder_linear(b, (struct linear){names[1], copies, tokens, width, hidden, plain ? TARGET_DOWN : 0, 0});
     double kept = b->width * (double)copies * (double)tokens;
+    b->cast_behind = fused;
+    builder_linear(b, (struct linear){names[0], copies, tokens, hidden, in, first_matrices, 0});
+    b->cast_behind = false;
+    /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient, or alone
+     * what the first matrix's product has activated */
+    b->modules |= activation;
+    builder_stream(b, "activation", fused ? 0.0 : middle * (model->gated ? 3.0 : 2.0),
+                   fused ? kept * (double)in : middle * (model->gated ? 5.0 : 3.0));
+    b->modules &= ~activation;
+    b->cast_before = fused;
+    builder_linear(b, (struct linear){names[1], copies, tokens, width, hidden, plain ? TARGET_DOWN : 0, 0});
+    b->cast_before = false;
     /* a frozen second matrix has no gradient that its input is for, its adapter has; those of one kernel for each
      * operation keep as much */
     bool frozen = b->split->frozen && !b->software->eager;

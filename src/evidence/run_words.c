@@ -135,6 +135,23 @@ const char *run_read_software(struct run *run, const struct run_words *words)
  * verification cards fine-tune on it; huggingface.co/datasets/allenai/tulu-3-sft-mixture, 2024). */
 #define TULU_TOKENS 600
 
+/* Does a performance recipe of Megatron-Bridge launch whole iterations, with exchanges of experts beside all kernels?
+ * Those of experts in mxfp8 do from June 2026 on, on Blackwell, which alone has mxfp8 (perf_recipes/qwen/common.py,
+ * deepseek/common.py, gpt_oss/common.py). */
+static bool launches_iterations(const struct run *run)
+{
+    return is(run, "megatron-core") && run->job.model->experts > 0 &&
+           run->job.technique.recipe == RECIPE_MXFP8;
+}
+
+/* Do graphs launch its layers? Hosts of Grace are slower: recipes of experts have such graphs with them since November
+ * 2025 (scripts/performance/configs, QWEN3_…_GB200 and GB300, DEEPSEEK_V3_GB200, cuda_graph_scope). */
+static bool launches_layers(const struct run *run)
+{
+    bool grace = run->job.model->experts > 0 && text_starts_with(run->job.device->name, "gb");
+    return grace || is(run, "megatron-core");
+}
+
 /* MLPerf's runs launch graphs of iterations, NVIDIA's performance recipes of layers. Megatron-Bridge's other recipes
  * launch each kernel (cuda_graph_impl: none), and embed the positions of one packed document after another in all models
  * but Llama (apply_rope_fusion); context parallel ranks exchange heads (cp_comm_type: a2a), but experts' models keys. */
@@ -151,7 +168,11 @@ void run_read_habits(struct run *run, const char *kind, const char *place, const
         job->technique.graphs = GRAPHS_NONE;
     else if (contains(run->source, "training_results"))
         job->technique.graphs = GRAPHS_ITERATION;
-    else if (contains(notes, "CUDA graphs") || (perf && bridge && is(run, "megatron-core")))
+    else if (perf && bridge && launches_iterations(run)) {
+        job->technique.graphs = GRAPHS_ITERATION;
+        if (job->technique.expert_overlap == OVERLAP_USUAL && !contains(notes, "no A2A overlap"))
+            job->technique.expert_overlap = OVERLAP_WEIGHTS;
+    } else if (contains(notes, "CUDA graphs") || (perf && bridge && launches_layers(run)))
         job->technique.graphs = GRAPHS_LAYERS;
     if (!bridge || !tuned || !contains(place, "verification_cards"))
         return;

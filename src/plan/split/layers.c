@@ -33,6 +33,8 @@ struct layer_split job_split(const struct job *job)
         .norms_split = job->technique.sequence,
         .expert_kernels = job->technique.expert_kernels,
         .attention = job->technique.attention,
+        .fused_experts = job->software->fused_experts && job->technique.graphs == GRAPHS_ITERATION &&
+                         job->technique.recipe == RECIPE_MXFP8,
         .software = job->software,
     };
 }
