@@ -85,6 +85,7 @@ static const struct stranger {
     {"\177ELF", "a compiled program or library"},
     {"{ lambda", "a jaxpr"},
     {"[", "JSON"},
+    {"\xff\xfe", "UTF-16, as PowerShell redirects it"},
 };
 
 /* Returns what a file is that is no text of a program, or NULL. */
@@ -127,6 +128,9 @@ static bool refuse_stranger(const char *path, const char *what, struct error *er
 bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
                      const struct hlo_dims *dims, struct error *err)
 {
+    size_t mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
+    text += mark;
+    length -= mark;
     if (is_bytecode(text, length)) {
         *module = (struct hlo_module){0};
         return error_set(

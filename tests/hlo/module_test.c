@@ -97,8 +97,9 @@ static void opcodes_are_found_by_name(void **state)
 static void syntax_is_told_by_the_beginning(void **state)
 {
     (void)state;
-    static const char *const mlir[] = {"module @m attributes {} {}", "module {}", "// a\n#loc = loc(unknown)",
-                                       "\"builtin.module\"() ({}) : () -> ()", "func.func @main() {}"};
+    static const char *const mlir[] = {"module @m attributes {} {}", "module {}",
+                                       "// a\n#loc = loc(unknown)",  "\"builtin.module\"() ({}) : () -> ()",
+                                       "func.func @main() {}",       "\xef\xbb\xbfmodule {}"};
     static const char *const hlo[] = {"HloModule m", "/* a */ ENTRY e {}", "module (a: f32[]) -> f32[] {}",
                                       "f32[2] add(f32[2] %a, f32[2] %b"};
     static const char *const neither[][2] = {
