@@ -179,6 +179,33 @@ static void test_lookup_is_scattered(void **state)
     release(&b);
 }
 
+/* erfc as JAX writes it into HLO; `near` and `far` are its polynomials' argument. */
+#define ERFC(near, far)                                                                                      \
+    "HloModule m\nENTRY e {\n x = f32[9] parameter(0)\n z = f32[9] parameter(1)\n c = f32[] constant(1)\n"   \
+    " o = f32[9] broadcast(c), dimensions={}\n a = f32[9] abs(x)\n l = pred[9] compare(a, o), "              \
+    "direction=LT\n"                                                                                         \
+    " s = f32[9] multiply(x, x)\n p1 = f32[9] multiply(s, o)\n p2 = f32[9] add(p1, o)\n"                     \
+    " p3 = f32[9] multiply(p2, " near ")\n p4 = f32[9] add(p3, o)\n p5 = f32[9] multiply(" near ", p4)\n"    \
+    " u = f32[9] subtract(o, p5)\n n = f32[9] negate(s)\n q0 = f32[9] exponential(n)\n"                      \
+    " q1 = f32[9] divide(q0, a)\n q2 = f32[9] multiply(q1, " far ")\n q3 = f32[9] add(q2, o)\n"              \
+    " q4 = f32[9] multiply(q3, q1)\n v = f32[9] add(q4, o)\n ROOT y = f32[9] select(l, u, v)\n}\n"
+
+static void test_function_that_is_written_out_has_its_own_gradient(void **state)
+{
+    (void)state;
+    struct backward b;
+    derive(&b, ERFC("x", "s")); /* g exp(-x^2) */
+    assert_int_equal(count(&b, HLO_SELECT) + count(&b, HLO_DIVIDE) + count(&b, HLO_SIGN), 0);
+    assert_int_equal(count(&b, HLO_EXPONENTIAL), 1);
+    release(&b);
+    static const char *const others[] = {ERFC("x", "z"), ERFC("s", "s")};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        derive(&b, others[i]);
+        assert_true(count(&b, HLO_SELECT) >= 2);
+        release(&b);
+    }
+}
+
 static void test_slices_are_padded_and_joined_parts_sliced(void **state)
 {
     (void)state;
@@ -527,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_batched_gradients_have_their_operands_shapes),
         cmocka_unit_test(test_convolution_has_two_gradients),
         cmocka_unit_test(test_lookup_is_scattered),
+        cmocka_unit_test(test_function_that_is_written_out_has_its_own_gradient),
         cmocka_unit_test(test_slices_are_padded_and_joined_parts_sliced),
         cmocka_unit_test(test_maximum_takes_its_share_by_comparing),
         cmocka_unit_test(test_shift_of_a_softmax_has_no_gradient),

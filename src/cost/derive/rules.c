@@ -87,6 +87,41 @@ static const struct hlo_instruction *through_views(const struct hlo_instruction 
     return from;
 }
 
+#define MIN_WRITTEN 16 /* instructions of a special function that a file writes out */
+#define MAX_WRITTEN 128
+
+/* Returns whether a value is made of polynomials and exponentials of x, and of nothing else. */
+static bool is_written_of(const struct hlo_instruction *x, const struct hlo_instruction *f)
+{
+    const struct hlo_instruction *seen[MAX_WRITTEN] = {f};
+    int count = 1, exponentials = 0;
+    for (int i = 0; i < count; i++) {
+        exponentials += seen[i]->opcode == HLO_EXPONENTIAL;
+        for (int o = 0; o < seen[i]->operand_count; o++) {
+            const struct hlo_instruction *from = seen[i]->operands[o];
+            bool known = from == x || op_is_splat(through_views(from));
+            for (int s = 0; s < count && !known; s++)
+                known = seen[s] == from;
+            if (!known && (op_class(from) != OP_ELEMENTWISE || count == MAX_WRITTEN))
+                return false;
+            if (!known)
+                seen[count++] = from;
+        }
+    }
+    return exponentials > 0 && count >= MIN_WRITTEN;
+}
+
+/* Returns x where f is erfc(x) as HLO and jax.export write it, |x| < 1 ? 1 - x * polynomial : of exp(-x^2); else NULL. */
+static value written_erfc(const struct hlo_instruction *f)
+{
+    const struct hlo_instruction *is_small = f->operands[0], *small = f->operands[1];
+    if (is_small->opcode != HLO_COMPARE || is_small->operands[0]->opcode != HLO_ABS ||
+        small->opcode != HLO_SUBTRACT || small->operands[1]->opcode != HLO_MULTIPLY)
+        return NULL;
+    value x = is_small->operands[0]->operands[0], *factors = small->operands[1]->operands;
+    return (factors[0] == x || factors[1] == x) && is_written_of(x, f) ? x : NULL;
+}
+
 /* Is `shift` the maximum of rows of x? A softmax is the same for any shift. */
 static bool is_row_maximum(const struct hlo_instruction *x, const struct hlo_instruction *shift)
 {
@@ -153,9 +188,15 @@ static void binary_gradients(struct deriver *d, value f, value g)
 
 static void elementwise_gradients(struct deriver *d, value f, value g)
 {
-    value zero = NULL;
+    static const struct hlo_instruction erf = {.opcode = HLO_ERF};
+    value zero = NULL, x;
     switch (f->opcode) {
     case HLO_SELECT:
+        x = written_erfc(f);
+        if (x) { /* the gradient of the function, as in JAX, not of its polynomials */
+            derive_give(d, x, unary_gradient(d, &erf, x, f, g));
+            return;
+        }
         zero = op_graph_splat(d->graph, g->shape);
         if (d->needs[f->operands[1]->index])
             derive_give(d, f->operands[1], op_graph_select(d->graph, f->operands[0], g, zero));
