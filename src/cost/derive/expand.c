@@ -242,6 +242,23 @@ static value without_unit(enum hlo_opcode opcode, const value *operands)
     return NULL;
 }
 
+/* A scatter writes over what it begins with: of a broadcast, which files share, each has its own. */
+static value scatter(struct op_graph *g, const struct hlo_instruction *in, const value *operands)
+{
+    const struct hlo_instruction *start = operands[0];
+    if (in->operand_count != 3 || start->opcode != HLO_BROADCAST)
+        return NULL;
+    value own = op_graph_make(g, HLO_BROADCAST, start->shape, 1, start->operands, start->attributes);
+    value made =
+        op_graph_make(g, HLO_SCATTER, in->shape, 3, (value[]){own, operands[1], operands[2]}, in->attributes);
+    if (made) {
+        made->name = in->name;
+        made->callee_count = in->callee_count;
+        made->callees = in->callees;
+    }
+    return made;
+}
+
 void op_graph_expand(struct op_graph *g, const struct hlo_instruction *in,
                      struct hlo_instruction *const *operands, struct hlo_instruction **out)
 {
@@ -255,6 +272,9 @@ void op_graph_expand(struct op_graph *g, const struct hlo_instruction *in,
     case HLO_MULTIPLY:
     case HLO_DIVIDE: /* x + 0, x * 1: nothing, as all compilers have it */
         *out = without_unit(in->opcode, operands);
+        break;
+    case HLO_SCATTER:
+        *out = scatter(g, in, operands);
         break;
     case HLO_CONCATENATE: /* beside this piece the others have no elements */
         for (int i = 0; i < in->operand_count; i++)
