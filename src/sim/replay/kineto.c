@@ -2,6 +2,7 @@
  * the list alone. An event counts by its category, with the names of all versions:
  *   kernel, gpu_memcpy, gpu_memset   an activity, on args.device and args.stream (else pid and tid)
  *   cuda_runtime, cuda_driver, …     a call of the host, if it starts or awaits something
+ *   user_annotation, gpu_user_annotation  a span with a name, such as ProfilerStep#3
  *   cuda_sync                        which stream awaits which one; belongs to the call of its correlation
  *   transfer, cause                  ("ph": "s" and "f") an arrow of our own traces, from one activity to another */
 #include "core/doc/stream.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum event_kind { EVENT_OTHER, EVENT_ACTIVITY, EVENT_CALL, EVENT_SYNC };
+enum event_kind { EVENT_OTHER, EVENT_ACTIVITY, EVENT_CALL, EVENT_SYNC, EVENT_MARK, EVENT_DEVICE_MARK };
 
 static const struct category {
     const char *name;
@@ -31,6 +32,8 @@ static const struct category {
     {"runtime", EVENT_CALL, 0},
     {"hip_runtime", EVENT_CALL, 0},
     {"cuda_sync", EVENT_SYNC, 0},
+    {"user_annotation", EVENT_MARK, 0},
+    {"gpu_user_annotation", EVENT_DEVICE_MARK, 0},
 };
 
 /* One field of an event that is kept as text until the event's category is known. */
@@ -47,8 +50,15 @@ enum field {
     FIELD_CORRELATION,
     FIELD_COLLECTIVE,
     FIELD_ELEMENTS,
+    FIELD_OUT_ELEMENTS,
     FIELD_DTYPE,
     FIELD_GROUP,
+    FIELD_GROUP_SIZE,
+    FIELD_GROUP_RANKS,
+    FIELD_DESCRIPTION,
+    FIELD_SEQUENCE,
+    FIELD_SOURCE,
+    FIELD_DESTINATION,
     FIELD_AWAITED,
     FIELD_RECORDED_BY,
     FIELD_ID,
@@ -71,8 +81,15 @@ static const struct {
     [FIELD_CORRELATION] = {"correlation", true},
     [FIELD_COLLECTIVE] = {"Collective name", true},
     [FIELD_ELEMENTS] = {"In msg nelems", true},
+    [FIELD_OUT_ELEMENTS] = {"Out msg nelems", true},
     [FIELD_DTYPE] = {"dtype", true},
     [FIELD_GROUP] = {"Process Group Name", true},
+    [FIELD_GROUP_SIZE] = {"Group size", true},
+    [FIELD_GROUP_RANKS] = {"Process Group Ranks", true},
+    [FIELD_DESCRIPTION] = {"Process Group Description", true},
+    [FIELD_SEQUENCE] = {"Seq", true},
+    [FIELD_SOURCE] = {"Src Rank", true},
+    [FIELD_DESTINATION] = {"Dst Rank", true},
     [FIELD_AWAITED] = {"wait_on_stream", true},
     [FIELD_RECORDED_BY] = {"wait_on_cuda_event_record_corr_id", true},
     [FIELD_ID] = {"id", false},
@@ -140,13 +157,48 @@ static bool add_text(struct kineto *kineto, enum field field, uint32_t *id, stru
 
 static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *err)
 {
-    struct replay_collective collective = {.elements = whole_of(kineto, FIELD_ELEMENTS, -1)};
-    uint32_t texts[3];
-    if (!add_text(kineto, FIELD_COLLECTIVE, &texts[0], err) ||
-        !add_text(kineto, FIELD_DTYPE, &texts[1], err) || !add_text(kineto, FIELD_GROUP, &texts[2], err))
-        return false;
-    collective.name = texts[0], collective.dtype = texts[1], collective.group = texts[2];
+    static const enum field texts[] = {FIELD_COLLECTIVE, FIELD_DTYPE, FIELD_GROUP, FIELD_GROUP_RANKS,
+                                       FIELD_DESCRIPTION};
+    uint32_t ids[sizeof texts / sizeof *texts];
+    *id = 0;
+    if (!kineto->given[FIELD_COLLECTIVE] && !kineto->given[FIELD_ELEMENTS] && !kineto->given[FIELD_GROUP] &&
+        !kineto->given[FIELD_DTYPE])
+        return true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!add_text(kineto, texts[i], &ids[i], err))
+            return false;
+    const struct replay_collective collective = {
+        .elements = whole_of(kineto, FIELD_ELEMENTS, -1),
+        .out_elements = whole_of(kineto, FIELD_OUT_ELEMENTS, -1),
+        .size = whole_of(kineto, FIELD_GROUP_SIZE, -1),
+        .sequence = whole_of(kineto, FIELD_SEQUENCE, -1),
+        .source = whole_of(kineto, FIELD_SOURCE, -1),
+        .destination = whole_of(kineto, FIELD_DESTINATION, -1),
+        .name = ids[0],
+        .dtype = ids[1],
+        .group = ids[2],
+        .ranks = ids[3],
+        .description = ids[4],
+    };
     return replay_add_collective(kineto->replay, &collective, id, err);
+}
+
+static bool take_mark(struct kineto *kineto, bool device, struct error *err)
+{
+    struct replay *replay = kineto->replay;
+    struct replay_mark mark = {.thread = -1, .device = -1, .number = -1};
+    const char *name = value_of(kineto, FIELD_NAME);
+    int64_t thread = whole_of(kineto, FIELD_THREAD, 0), process = whole_of(kineto, FIELD_PROCESS, 0);
+    if (!*name || replay->mark_count == REPLAY_MAX_MARKS)
+        return true;
+    if (device) {
+        mark.device = whole_of(kineto, FIELD_DEVICE, process);
+        mark.number = whole_of(kineto, FIELD_STREAM, thread);
+    }
+    return take_span(kineto, &mark.begin, &mark.duration, err) &&
+           replay_add_text(replay, name, strlen(name), &mark.name, err) &&
+           (device || replay_add_thread(replay, process, thread, &mark.thread, err)) &&
+           replay_add_mark(replay, &mark, err);
 }
 
 static bool take_activity(struct kineto *kineto, enum replay_category category, struct error *err)
@@ -275,9 +327,16 @@ static bool take_event(struct kineto *kineto, struct error *err)
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
         if (strcasecmp(category, categories[i].name) != 0)
             continue;
-        if (categories[i].kind == EVENT_ACTIVITY)
+        switch (categories[i].kind) {
+        case EVENT_ACTIVITY:
             return take_activity(kineto, categories[i].category, err);
-        return categories[i].kind == EVENT_CALL ? take_call(kineto, err) : take_sync(kineto, err);
+        case EVENT_CALL:
+            return take_call(kineto, err);
+        case EVENT_SYNC:
+            return take_sync(kineto, err);
+        default:
+            return take_mark(kineto, categories[i].kind == EVENT_DEVICE_MARK, err);
+        }
     }
     return true;
 }
@@ -340,24 +399,6 @@ static bool read_events(struct kineto *kineto, struct error *err)
     return false;
 }
 
-static bool read_distributed(struct kineto *kineto, struct error *err)
-{
-    enum json_piece piece;
-    while (json_stream_next(&kineto->json, &piece, err)) {
-        if (piece == JSON_CLOSE)
-            return true;
-        int64_t *value = strcmp(kineto->json.text, "rank") == 0         ? &kineto->replay->rank
-                         : strcmp(kineto->json.text, "world_size") == 0 ? &kineto->replay->world
-                                                                        : NULL;
-        if (!json_stream_next(&kineto->json, &piece, err) || !json_stream_skip(&kineto->json, piece, err))
-            return false;
-        if (value && piece == JSON_NUMBER && !text_whole(kineto->json.text, "", value))
-            return json_stream_error(&kineto->json, err, "expected a whole number, found %.40s",
-                                     kineto->json.text);
-    }
-    return false;
-}
-
 static bool read_whole(struct kineto *kineto, struct error *err)
 {
     struct json_stream *json = &kineto->json;
@@ -375,17 +416,19 @@ static bool read_whole(struct kineto *kineto, struct error *err)
         if (piece == JSON_CLOSE)
             break;
         bool events = strcmp(json->text, "traceEvents") == 0;
-        bool distributed = strcmp(json->text, "distributedInfo") == 0;
-        if (events && found)
+        if (!events) {
+            if (!replay_read_described(kineto->replay, json, err))
+                return false;
+            continue;
+        }
+        if (found)
             return json_stream_error(json, err, "'traceEvents' is listed twice");
         if (!json_stream_next(json, &piece, err))
             return false;
-        if (events && piece != JSON_OPEN_LIST)
+        if (piece != JSON_OPEN_LIST)
             return json_stream_error(json, err, "'traceEvents' has to be a list");
-        found |= events;
-        if (events                                  ? !read_events(kineto, err)
-            : distributed && piece == JSON_OPEN_MAP ? !read_distributed(kineto, err)
-                                                    : !json_stream_skip(json, piece, err))
+        found = true;
+        if (!read_events(kineto, err))
             return false;
     }
     if (!found)

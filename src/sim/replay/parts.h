@@ -13,6 +13,7 @@ bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, i
 bool replay_add_activity(struct replay *replay, const struct replay_activity *activity, struct error *err);
 bool replay_add_collective(struct replay *replay, const struct replay_collective *collective, uint32_t *id,
                            struct error *err);
+bool replay_add_mark(struct replay *replay, const struct replay_mark *mark, struct error *err);
 bool replay_add_sync(struct replay *replay, const struct replay_sync *sync, uint32_t *id, struct error *err);
 bool replay_add_call(struct replay *replay, const struct replay_call *call, struct error *err);
 
@@ -32,6 +33,11 @@ bool replay_apply_flows(struct replay *replay, struct replay_flow *flows, size_t
 /* Converts decimal microseconds to whole nanoseconds, without a detour over a double where there are at most 15 digits
  * before the point. False: no number, or beyond 2^61 ns. */
 bool replay_microseconds(const char *text, int64_t *ns);
+
+struct json_stream;
+
+/* After a key beside the events: reads its value, if it is known, or passes over it. */
+bool replay_read_described(struct replay *replay, struct json_stream *json, struct error *err);
 
 bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err);
 bool replay_read_chakra(struct replay *replay, const char *text, size_t length, struct error *err);

@@ -28,6 +28,8 @@
 
 #define REPLAY_MAX_RECORDS ((size_t)1 << 23) /* activities, and calls */
 #define REPLAY_MAX_STREAMS 4096
+#define REPLAY_MAX_MARKS   ((size_t)1 << 20)
+#define REPLAY_MAX_GROUPS  65536
 #define REPLAY_MAX_SKEW    INT64_C(1000000) /* ns: an activity that begins longer before its launch is a fault */
 
 /* As HolisticTraceAnalysis divides activities, but for collectives of other libraries than NCCL: by rules (classes.h). */
@@ -47,10 +49,39 @@ struct replay_activity {
     unsigned class : 4;      /* enum replay_class */
 };
 
-/* What a trace tells of a collective: the same for many activities. */
+/* What a trace tells of a collective: the same for many activities, but for the number. */
 struct replay_collective {
-    int64_t elements;           /* -1: unknown */
-    int64_t name, dtype, group; /* texts; 0: none */
+    int64_t elements, out_elements; /* of the input and the output; -1: unknown */
+    int64_t size, sequence;         /* ranks in the group; number in the group ("Seq"); -1: unknown */
+    int64_t source, destination;    /* ranks of a send or receive; -1: unknown */
+    int64_t name, dtype, group;     /* texts; 0: none. group: the name of the process group */
+    int64_t ranks, description;     /* texts: "[0, 1, 2]", where long "[0, 1, ..., 7]"; "default_pg" */
+};
+
+#define REPLAY_NO_COLLECTIVE                                                                                 \
+    {                                                                                                        \
+        .elements = -1, .out_elements = -1, .size = -1, .sequence = -1, .source = -1, .destination = -1      \
+    }
+
+/* A process group of distributedInfo. */
+struct replay_group {
+    uint32_t name, description; /* texts */
+    const int64_t *ranks;       /* in the replay's arena */
+    size_t rank_count;
+};
+
+/* A span that the program named: ProfilerStep#3, nccl:all_reduce, ## forward ##. */
+struct replay_mark {
+    int64_t begin, duration;
+    uint32_t name;
+    int32_t thread;         /* of the host; -1: on a device */
+    int64_t device, number; /* of the stream it is shown on, which may have no activity; -1: on the host */
+};
+
+/* A device that the file describes. */
+struct replay_device {
+    int64_t id, multiprocessors, memory; /* memory in bytes; -1: unknown */
+    uint32_t name;                       /* text */
 };
 
 enum replay_call_kind {
@@ -127,13 +158,21 @@ struct replay {
     size_t collective_count, collective_capacity;
     struct replay_sync *syncs; /* likewise */
     size_t sync_count, sync_capacity;
+    struct replay_mark *marks; /* in order of begin; at most REPLAY_MAX_MARKS */
+    size_t mark_count, mark_capacity;
+    struct replay_group *groups;
+    size_t group_count, group_capacity;
+    struct replay_device *devices;
+    size_t device_count, device_capacity;
     int64_t rank, world; /* -1: unknown */
     int64_t origin;      /* ns in the recording's clock, of time 0 */
-    size_t events;       /* in the file, of all kinds */
-    size_t no_launch;    /* activities without a recorded launch */
-    size_t no_activity;  /* launches without a recorded activity, by their names */
-    size_t skewed;       /* activities that begin before their launch, by less than REPLAY_MAX_SKEW */
-    bool awaits;         /* calls that await the GPU were recorded */
+    int64_t base;        /* ns since 1970 of the recording's clock at 0 (baseTimeNanoseconds); 0: not told */
+    bool host_only; /* no activity of a device: activities are operations of the host, streams its threads */
+    size_t events;  /* in the file, of all kinds */
+    size_t no_launch;   /* activities without a recorded launch */
+    size_t no_activity; /* launches without a recorded activity, by their names */
+    size_t skewed;      /* activities that begin before their launch, by less than REPLAY_MAX_SKEW */
+    bool awaits;        /* calls that await the GPU were recorded */
     /* Profilers number all calls of the driver in a row. Of these numbers, so many were seen with a call. */
     int64_t first_number, last_number, numbers_seen;
     bool typed;  /* the file tells classes of activities; else their names do */

@@ -54,7 +54,7 @@ static bool text_of(struct replay *replay, const struct csv *csv, int row, int c
 static bool collective_of(struct replay *replay, const struct csv *csv, const struct columns *columns,
                           int row, uint32_t *id, struct error *err)
 {
-    struct replay_collective collective = {.elements = -1};
+    struct replay_collective collective = REPLAY_NO_COLLECTIVE;
     uint32_t texts[3];
     if (!text_of(replay, csv, row, columns->collective, &texts[0], err) ||
         !text_of(replay, csv, row, columns->dtype, &texts[1], err) ||
