@@ -1,4 +1,4 @@
-/* Recorded runs of GPUs: the first byte tells a table ('c') from a trace. What is read is played: with measured lags every
+/* Recorded runs of GPUs: the first byte tells a table ('c') and a profile of XLA ('x') from a trace. What is read is played: with measured lags every
  * activity starts when it was recorded, and its table is read back as it was. */
 #include "sim/replay/play.h"
 #include "walk.h"
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     if (size == 0)
         return 0;
-    const char *path = *data == 'c' ? "fuzz.csv" : "fuzz.json";
+    const char *path = *data == 'c' ? "fuzz.csv" : *data == 'x' ? "fuzz.xplane.pb" : "fuzz.json";
     if (!replay_parse(&replay, path, (const char *)data + 1, size - 1, &err)) {
         require_message(&err);
         return 0;

@@ -72,6 +72,13 @@ static void names_of_public_libraries_are_known(void **state)
         {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, "
          "LogSoftMaxForwardEpilogue>(float*)",
          KERNEL_LOSS, ""},
+        {"fusion.12 (convolution fusion)", KERNEL_MATMUL, "XLA"},
+        {"fusion.13 (loop fusion)", KERNEL_ELEMENTWISE, "XLA"},
+        {"copy-start.4", KERNEL_COPY, "driver"},
+        {"[CUDA memcpy Host-to-Device]", KERNEL_COPY, "driver"},
+        {"fc-dtype_Float", KERNEL_MATMUL, "MTIA"},
+        {"sigmoid_backward-dtype_Half", KERNEL_ELEMENTWISE, "MTIA"},
+        {"ampere_gcgemm_64x64_nt", KERNEL_MATMUL, ""},
         {"loop_add_fusion_3", KERNEL_ELEMENTWISE, "XLA"},
         {"gemm_fusion_dot_12", KERNEL_MATMUL, "XLA"},
         {"input_reduce_fusion", KERNEL_REDUCTION, "XLA"},

@@ -1,5 +1,5 @@
 /* Fields of protobuf messages: the wire format of https://protobuf.dev/programming-guides/encoding, as far as execution
- * traces need it. Private to this folder. */
+ * traces and XLA's profiles need it. */
 #ifndef REHEARSE_SIM_CHAKRA_WIRE_H
 #define REHEARSE_SIM_CHAKRA_WIRE_H
 

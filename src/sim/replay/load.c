@@ -14,6 +14,8 @@ static bool choose_reader(const char *path, const char *text, size_t length, rea
         *read = replay_read_table;
     else if (text_ends_with(path, ".et") || text_ends_with(path, ".et.gz"))
         *read = replay_read_chakra;
+    else if (text_ends_with(path, ".xplane.pb") || text_ends_with(path, ".xplane.pb.gz"))
+        *read = replay_read_xplane;
     if (*read != replay_read_kineto)
         return true;
     bool seen =

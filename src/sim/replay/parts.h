@@ -15,6 +15,8 @@ bool replay_add_collective(struct replay *replay, const struct replay_collective
                            struct error *err);
 bool replay_add_mark(struct replay *replay, const struct replay_mark *mark, struct error *err);
 bool replay_add_sync(struct replay *replay, const struct replay_sync *sync, uint32_t *id, struct error *err);
+/* Sets what a call does, by its name; its correlation is set. False: neither a launch nor a wait. */
+bool replay_name_call(struct replay *replay, const char *name, struct replay_call *call);
 bool replay_add_call(struct replay *replay, const struct replay_call *call, struct error *err);
 
 /* Sorts, ties activities to their launches, and checks; `what` names an item of the file ("traceEvents"). */
@@ -41,6 +43,7 @@ bool replay_read_described(struct replay *replay, struct json_stream *json, stru
 
 bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err);
 bool replay_read_chakra(struct replay *replay, const char *text, size_t length, struct error *err);
+bool replay_read_xplane(struct replay *replay, const char *text, size_t length, struct error *err);
 bool replay_read_table(struct replay *replay, const char *text, size_t length, struct error *err);
 
 #endif
