@@ -497,9 +497,9 @@ static void wrong_traces_are_refused(void **state)
         {NODES "{\"id\": 1, \"attrs\": 2}]}", 0, "a.et:1:64: 'attrs' has to be a list"},
         {NODES "{\"id\": 1, \"duration_micros\": -1}]}", 0, "a.et:1:75: a duration of -1 us"},
         {NODES "7]}", 0, "a.et:1:45: a node has to be a map"},
-        {"{\"nodes\": 7}", 0, "a.et:1:12: 'nodes' has to be a list"},
-        {"{\"nodes\": [], \"nodes\": []}", 0, "a.et:1:23: 'nodes' is listed twice"},
-        {"{}", 0, "a.et:1:3: an execution trace needs a list 'nodes'"},
+        {"{\"nodes\": 7}", 0, "a.et:1:12: nodes have to be a list"},
+        {"{\"nodes\": [], \"nodes\": []}", 0, "a.et:1:23: nodes are listed twice"},
+        {"{}", 0, "a.et:1:3: an execution trace needs a list 'nodes', or 'workload_graph'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -511,6 +511,34 @@ static void wrong_traces_are_refused(void **state)
     }
 }
 
+/* The form of ASTRA-sim's feeder; and exchanges without a time, which are not played as none. */
+static void nodes_of_the_feeder_are_read(void **state)
+{
+    static const char text[] =
+        "{\"workload_graph\": [{\"Id\": 7, \"Name\": \"gemm\", \"NodeType\": 4, \"ctrlDeps\": [3], "
+        "\"data_deps\": [],"
+        " \"runtime\": 30, \"is_cpu_op\": false}, {\"Id\": 8, \"Name\": \"send\", \"NodeType\": 5, "
+        "\"ctrlDeps\": [],"
+        " \"data_deps\": [7], \"runtime\": %d, \"comm_size\": 4096, \"comm_dst\": 1, \"is_cpu_op\": false}],"
+        " \"ngpus\": 2}";
+    char filled[sizeof text + 8];
+    struct replay replay;
+    struct error err;
+    (void)state;
+    snprintf(filled, sizeof filled, text, 12);
+    if (!replay_parse(&replay, "feeder.json", filled, strlen(filled), &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(replay.count, 2);
+    assert_int_equal(replay.activities[0].class, REPLAY_COMPUTE);
+    assert_int_equal(replay.activities[1].class, REPLAY_COMMUNICATION);
+    assert_int_equal(replay.activities[1].start, 30000);
+    assert_int_equal(replay.activities[1].duration, 12000);
+    replay_release(&replay);
+    snprintf(filled, sizeof filled, text, 0);
+    assert_false(replay_parse(&replay, "feeder.json", filled, strlen(filled), &err));
+    assert_non_null(strstr(err.text, "feeder.json: 1 exchanges of 4096 bytes have no duration"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +546,7 @@ int main(void)
         cmocka_unit_test(the_reference_is_played),
         cmocka_unit_test(the_reference_in_json_is_read),
         cmocka_unit_test(nodes_are_read_back_as_they_were_written),
+        cmocka_unit_test(nodes_of_the_feeder_are_read),
         cmocka_unit_test(json_says_the_same_as_protobuf),
         cmocka_unit_test(unknown_fields_are_passed_over),
         cmocka_unit_test(heads_of_any_length_are_read),

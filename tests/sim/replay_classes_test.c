@@ -78,6 +78,8 @@ static void names_of_public_libraries_are_known(void **state)
         {"[CUDA memcpy Host-to-Device]", KERNEL_COPY, "driver"},
         {"fc-dtype_Float", KERNEL_MATMUL, "MTIA"},
         {"sigmoid_backward-dtype_Half", KERNEL_ELEMENTWISE, "MTIA"},
+        {"aten::mm", KERNEL_MATMUL, "PyTorch"},
+        {"gloo:all_reduce", KERNEL_ALL_REDUCE, ""},
         {"ampere_gcgemm_64x64_nt", KERNEL_MATMUL, ""},
         {"loop_add_fusion_3", KERNEL_ELEMENTWISE, "XLA"},
         {"gemm_fusion_dot_12", KERNEL_MATMUL, "XLA"},

@@ -1,10 +1,13 @@
-/* PyTorch's form: {"schema": "1.0.2-chakra…", "nodes": [{"id": …, "name": …, "ctrl_deps": …, "attrs": [{"name": …,
+/* Two forms. That of ASTRA-sim's feeder: {"workload_graph": [{"Id": …, "Name": …, "NodeType": 4, "ctrlDeps": [], "data_deps": [],
+ * "runtime": microseconds, "is_cpu_op": true, "comm_size": …, …}, …], …}.
+ * PyTorch's: {"schema": "1.0.2-chakra…", "nodes": [{"id": …, "name": …, "ctrl_deps": …, "attrs": [{"name": …,
  * "value": …}, …]}, …]}. `ctrl_deps` is a number or a list; a node without `data_deps` has none. */
 #include "core/doc/stream.h"
 #include "sim/chakra/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct reader {
     struct chakra *chakra;
@@ -46,6 +49,11 @@ static bool read_deps(struct reader *reader, uint32_t *count, struct error *err)
     return true;
 }
 
+static int32_t small(int64_t value)
+{
+    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
 static void take_attribute(struct chakra_node *node, const char *name, const char *value)
 {
     int64_t number = -1; /* none: "true", names */
@@ -58,6 +66,12 @@ static void take_attribute(struct chakra_node *node, const char *name, const cha
         node->collective = number >= 0 && number < 1000 ? (int32_t)number : -1;
     else if (strcmp(name, "is_cpu_op") == 0)
         node->host = number > 0 || strcmp(value, "true") == 0;
+    else if (strcmp(name, "comm_src") == 0)
+        node->from = small(number);
+    else if (strcmp(name, "comm_dst") == 0)
+        node->to = small(number);
+    else if (strcmp(name, "comm_tag") == 0)
+        node->tag = number >= 0 ? number : -1;
 }
 
 /* Reads {"name": …, "type": …, "value": …}, whose bracket has been read. */
@@ -99,12 +113,24 @@ static bool read_attributes(struct reader *reader, struct chakra_node *node, str
     return false;
 }
 
+/* Numbers of the feeder's form that stand beside the attributes of PyTorch's; of others, which may be texts, nothing. */
+static void take_number(struct chakra_node *node, const char *key, enum json_piece piece, const char *value)
+{
+    int64_t number;
+    if (strcmp(key, "NodeType") != 0) {
+        take_attribute(node, key, value);
+        return;
+    }
+    if (piece == JSON_NUMBER && text_whole(value, "", &number))
+        node->type = number > 0 && number < CHAKRA_TYPES ? (uint8_t)number : CHAKRA_INVALID;
+}
+
 static bool read_scalar(struct reader *reader, const char *key, struct chakra_node *node, bool *has_id,
                         struct error *err)
 {
     enum json_piece piece;
-    bool id = strcmp(key, "id") == 0, name = strcmp(key, "name") == 0,
-         duration = strcmp(key, "duration_micros") == 0;
+    bool id = strcasecmp(key, "id") == 0, name = strcasecmp(key, "name") == 0,
+         duration = strcmp(key, "duration_micros") == 0 || strcmp(key, "runtime") == 0;
     if (!json_stream_next(&reader->json, &piece, err) || !json_stream_skip(&reader->json, piece, err))
         return false;
     if (id && piece == JSON_NUMBER) {
@@ -119,6 +145,8 @@ static bool read_scalar(struct reader *reader, const char *key, struct chakra_no
         node->duration = right ? (int64_t)us : 0;
         return right || json_stream_error(&reader->json, err, "a duration of %.40s us", reader->json.text);
     }
+    if (piece >= JSON_TEXT)
+        take_number(node, key, piece, reader->json.text);
     return true;
 }
 
@@ -160,7 +188,8 @@ static bool read_node(struct reader *reader, struct error *err)
             return order_deps(reader, &node, control_first, err) &&
                    chakra_keep_node(reader->chakra, &node, err);
         }
-        bool control = strcmp(key, "ctrl_deps") == 0, data = strcmp(key, "data_deps") == 0;
+        bool control = strcmp(key, "ctrl_deps") == 0 || strcmp(key, "ctrlDeps") == 0,
+             data = strcmp(key, "data_deps") == 0;
         if ((control && node.control_count > 0) || (data && node.data_count > 0))
             return json_stream_error(&reader->json, err, "'%.20s' is listed twice", key);
         control_first |= control && node.data_count == 0;
@@ -201,14 +230,15 @@ static bool read_whole(struct reader *reader, struct error *err)
             return false;
         if (piece == JSON_CLOSE)
             break;
-        bool nodes = strcmp(json->text, "nodes") == 0, schema = strcmp(json->text, "schema") == 0;
+        bool nodes = strcmp(json->text, "nodes") == 0 || strcmp(json->text, "workload_graph") == 0,
+             schema = strcmp(json->text, "schema") == 0;
         if (nodes && found)
-            return json_stream_error(json, err, "'nodes' is listed twice");
+            return json_stream_error(json, err, "nodes are listed twice");
         if (!json_stream_next(json, &piece, err))
             return false;
         found |= nodes;
         if (nodes && piece != JSON_OPEN_LIST)
-            return json_stream_error(json, err, "'nodes' has to be a list");
+            return json_stream_error(json, err, "nodes have to be a list");
         if (schema && piece == JSON_TEXT &&
             !chakra_keep_name(reader->chakra, json->text, json->length, &reader->chakra->version, err))
             return false;
@@ -216,7 +246,7 @@ static bool read_whole(struct reader *reader, struct error *err)
             return false;
     }
     if (!found)
-        return json_stream_error(json, err, "an execution trace needs a list 'nodes'");
+        return json_stream_error(json, err, "an execution trace needs a list 'nodes', or 'workload_graph'");
     return json_stream_next(json, &piece, err); /* nothing behind it */
 }
 

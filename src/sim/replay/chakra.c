@@ -192,19 +192,37 @@ static bool add_deps(struct scheduler *s, uint32_t *places)
     return true;
 }
 
-static bool convert(struct scheduler *s)
+/* Times that a file does not tell are not 0. */
+static bool check_times(const struct scheduler *s)
 {
-    size_t count = s->chakra->count;
-    int64_t duration = 0;
-    for (size_t i = 0; i < count && duration == 0; i++)
-        duration = s->chakra->nodes[i].duration;
-    if (!find_sources(s))
-        return false;
-    if (duration == 0)
+    const struct chakra *chakra = s->chakra;
+    size_t timed = 0, untimed = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < chakra->count; i++) {
+        const struct chakra_node *node = &chakra->nodes[i];
+        bool exchange = node->type >= CHAKRA_SEND && node->type <= CHAKRA_COLLECTIVE;
+        timed += node->duration > 0;
+        untimed += exchange && node->bytes > 0 && node->duration == 0;
+        bytes += exchange && node->duration == 0 && node->bytes < INT64_C(1) << 40 ? node->bytes : 0;
+    }
+    if (timed == 0)
         return error_set(s->err, ERROR_INPUT,
                          "%s: an execution trace without times: no node has a duration (Chakra's linker "
                          "takes them from a trace of the profiler)",
-                         s->chakra->path);
+                         chakra->path);
+    return untimed == 0 ||
+           error_set(s->err, ERROR_INPUT,
+                     "%s: %zu exchanges of %lld bytes have no duration, which is for a simulator of networks "
+                     "to find: "
+                     "give a trace with what they took ('duration_micros'), such as one of Chakra's linker",
+                     chakra->path, untimed, (long long)bytes);
+}
+
+static bool convert(struct scheduler *s)
+{
+    size_t count = s->chakra->count;
+    if (!find_sources(s) || !check_times(s))
+        return false;
     for (size_t i = 0; i < count; i++)
         if (!choose_stream(s, i))
             return false;

@@ -20,7 +20,8 @@ static bool choose_reader(const char *path, const char *text, size_t length, rea
         return true;
     bool seen =
         import_lines_open(&lines, path, text, length, err) && import_lines_peek(&lines, &bytes, &length, err);
-    if (seen && strstr(bytes, "\"schema\"") && strstr(bytes, "\"nodes\""))
+    if (seen &&
+        (strstr(bytes, "\"workload_graph\"") || (strstr(bytes, "\"schema\"") && strstr(bytes, "\"nodes\""))))
         *read = replay_read_chakra;
     import_lines_close(&lines);
     return seen;
