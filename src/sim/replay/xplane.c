@@ -225,7 +225,7 @@ static bool read_head(struct reader *reader, struct bytes message, struct error 
            rest.at[length] <= '9')
         length++;
     memcpy(digits, rest.at, length);
-    plane->device = strtoll(digits, NULL, 10);
+    (void)text_whole(digits, "", &plane->device); /* 0 where there is none */
     /* a sparse core of a TPU is a plane beside its own, "/device:TPU:0 SparseCore 1" */
     bool core = length + 1 < rest.length && plane->name.at[plane->name.length - 1] >= '0';
     plane->first_stream = core ? 1000 * (1 + plane->name.at[plane->name.length - 1] - '0') : 0;
