@@ -163,7 +163,8 @@ struct software_named {
  * version ("24.07") counts before `date`. */
 struct software_named software_named(const char *name, const char *version, const char *date);
 
-/* Families that stand for unknown software: what it does, one of them does. The last is NULL. */
+/* Software that stands for unknown software: what it does, one of them does; those of before 2023 last
+ * (likeness_mixture). The last is NULL. */
 extern const char *const software_mixture[];
 
 static inline bool software_supports(const struct software *software, enum technique_kind kind)

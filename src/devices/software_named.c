@@ -70,8 +70,9 @@ static const struct known {
     {"ColossalAI", "fsdp", NULL},
 };
 
-const char *const software_mixture[] = {"megatron-core", "torchtitan", "fsdp",
-                                        "hf-trainer",    "deepspeed",  NULL};
+const char *const software_mixture[] = {"megatron-core",      "torchtitan", "fsdp",          "hf-trainer",
+                                        "deepspeed",          "nanogpt",    "megatron-2022", "nanogpt-2022",
+                                        "nanogpt-2022-eager", NULL};
 
 /* Reads a month, "2024-07", out of a release's number or a date: "NeMo 24.07", "main 2025-10-06". False: there is
  * none. */

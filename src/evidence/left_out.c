@@ -2,6 +2,7 @@
 
 #include "core/stop.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,28 @@ static struct error_score score_errors(const struct leaving *leaving, const char
     return error_score_of(errors, count);
 }
 
+/* Returns the share of runs inside their intervals, each part counting once. */
+static double share_of_groups(const struct leaving *leaving)
+{
+    const struct validation *validation = leaving->validation;
+    double sum = 0.0, groups = 0.0;
+    for (int i = 0; i < validation->count; i++) {
+        int runs = 0;
+        if (!is_scored(&validation->runs[i]))
+            continue;
+        const struct plan_interval *shares = &leaving->estimates[i].shares;
+        const char *name = run_part_of(&validation->runs[i], leaving->part);
+        for (int j = 0; j < validation->count; j++)
+            runs += is_scored(&validation->runs[j]) &&
+                    strcmp(run_part_of(&validation->runs[j], leaving->part), name) == 0;
+        sum += holds(shares->low, shares->high,
+                     validation->runs[i].seconds / validation->runs[i].predicted.seconds) /
+               (double)runs;
+        groups += 1.0 / runs;
+    }
+    return groups > 0.0 ? sum / groups : 0.0;
+}
+
 static struct left_out score(const struct leaving *leaving, const char *name)
 {
     const struct validation *validation = leaving->validation;
@@ -93,6 +116,7 @@ static struct left_out score(const struct leaving *leaving, const char *name)
         out.unlike += holds(shares->unlike_low, shares->unlike_high, share);
         out.extrapolated += shares->extrapolates;
     }
+    out.groups = name ? (double)out.inside / fmax(count, 1.0) : share_of_groups(leaving);
     sort_doubles(widths, count);
     out.width = quantile_of(widths, count, 0.5);
     out.formula = score_errors(leaving, name, true);

@@ -12,6 +12,7 @@ struct left_out {
     struct error_score errors;
     struct error_score formula; /* errors of the formula alone */
     int inside;                 /* runs within their 80 % intervals, */
+    double groups;              /* their share, each group counting once, */
     int like, unlike;           /* and within those as like known runs, and as unlike them */
     int extrapolated;           /* runs like none of those that were left */
     double width;               /* median of high / low */

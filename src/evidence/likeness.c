@@ -165,26 +165,103 @@ void likeness_price_others(struct likeness *likeness, const struct job *job)
     }
 }
 
-/* The spread of a job that was not priced, the median of the published runs; and the least: the formula itself is no
- * better. */
+/* Trainers took the attention of one kernel in 2023: nanoGPT and PyTorch 2 in the first months, Megatron-Core with its
+ * first release. */
+#define FUSED_SINCE 2023.0
+
+static bool of_its_time(const struct software *software, const struct likeness *job)
+{
+    bool old = job->released > 0.0 && job->released < FUSED_SINCE;
+    return old == (software->attention == ATTENTION_UNFUSED);
+}
+
+static bool offers_its_splits(const struct software *software, const struct likeness *job)
+{
+    static const struct {
+        enum likeness_size degree;
+        unsigned offer;
+    } splits[] = {{LIKENESS_TENSOR, OFFERS_TENSOR},
+                  {LIKENESS_PIPELINE, OFFERS_PIPELINE},
+                  {LIKENESS_CONTEXT, OFFERS_CONTEXT},
+                  {LIKENESS_EXPERT, OFFERS_EXPERT}};
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+        if (job->sizes[splits[i].degree] > 0.0 && !(software->offers & splits[i].offer))
+            return false;
+    return true;
+}
+
+static bool trains_as(const struct software *software, const struct likeness *job)
+{
+    return !job->frozen || software->adapter_launches > 0.0 || software->adapter_in > 0.0;
+}
+
+typedef bool mixture_filter(const struct software *software, const struct likeness *job);
+
+/* Keeps those that pass, if any does. */
+static int narrow(int *which, int count, mixture_filter *passes, const struct likeness *job)
+{
+    int kept[LIKENESS_OTHERS], left = 0;
+    for (int i = 0; i < count; i++)
+        if (passes(software_find(software_mixture[which[i]]), job))
+            kept[left++] = which[i];
+    if (left == 0)
+        return count;
+    memcpy(which, kept, (size_t)left * sizeof *kept);
+    return left;
+}
+
+/* What was there at the job's date. */
+static int of_time(const struct likeness *likeness, const char *without, int which[LIKENESS_OTHERS])
+{
+    int count = 0;
+    for (int i = 0; software_mixture[i]; i++)
+        if (!without || !likeness_same_family(software_mixture[i], without))
+            which[count++] = i;
+    return narrow(which, count, of_its_time, likeness);
+}
+
+int likeness_mixture(const struct likeness *likeness, const char *without, int which[LIKENESS_OTHERS])
+{
+    int count = of_time(likeness, without, which);
+    count = narrow(which, count, offers_its_splits, likeness);
+    return narrow(which, count, trains_as, likeness);
+}
+
+/* ln: the spread of a job that was not priced, or of which no two prices tell one, the median of the published runs; the
+ * least, as the formula itself is no better; and the most, beyond which errors of families left out do not grow. */
 #define USUAL_SPREAD 0.4
-#define LEAST_SPREAD 0.1
+#define LEAST_SPREAD 0.2
+#define MOST_SPREAD  1.0
+
+/* Appends the times by some software; returns how many there are then. */
+static int add_times(const struct likeness *likeness, const int *which, int others, double *times, int count)
+{
+    for (int i = 0; i < others; i++)
+        times[count++] = likeness->others[which[i]];
+    sort_doubles(times, count);
+    return count;
+}
 
 struct likeness_spread likeness_spread(const struct likeness *likeness, bool forget)
 {
-    double times[LIKENESS_OTHERS + 1] = {0.0};
-    int count = forget ? 0 : 1; /* its own is the first */
+    double times[LIKENESS_OTHERS + 1] = {0.0}, center;
+    const char *without = forget ? likeness->software : NULL;
+    int which[LIKENESS_OTHERS], count = forget ? 0 : 1; /* its own is the first */
     bool priced = false;
-    for (int i = 0; i < LIKENESS_OTHERS && software_mixture[i]; i++) {
+    for (int i = 0; i < LIKENESS_OTHERS; i++)
         priced |= likeness->others[i] != 0.0;
-        if (!forget || !likeness_same_family(software_mixture[i], likeness->software))
-            times[count++] = likeness->others[i];
-    }
     if (!priced)
         return (struct likeness_spread){0.0, USUAL_SPREAD};
-    sort_doubles(times, count);
-    return (struct likeness_spread){quantile_of(times, count, 0.5),
-                                    hypot(times[count - 1] - times[0], LEAST_SPREAD)};
+    int others = likeness_mixture(likeness, without, which);
+    count = add_times(likeness, which, others, times, count);
+    center = quantile_of(times, count, 0.5);
+    if (others ==
+        1) { /* nothing to compare: software that does not offer the splits tells how far times may lie apart */
+        times[0] = 0.0;
+        count = add_times(likeness, which, of_time(likeness, without, which), times, forget ? 0 : 1);
+    }
+    double range = count > 1 ? times[count - 1] - times[0] : USUAL_SPREAD;
+    return (struct likeness_spread){center, hypot(fmin(range, MOST_SPREAD), LEAST_SPREAD)};
 }
 
 /* What lets a known run support less: by how much of it e^-1 is left. */

@@ -22,7 +22,7 @@ enum likeness_size {
     LIKENESS_SIZES
 };
 
-#define LIKENESS_OTHERS 5
+#define LIKENESS_OTHERS 9 /* of software_mixture */
 
 /* Kinds of models, whose training differs in more than size. */
 enum likeness_kind { LIKENESS_DENSE, LIKENESS_EXPERTS, LIKENESS_ENCODER, LIKENESS_KINDS };
@@ -55,6 +55,12 @@ struct likeness {
 /* Returns the features of a job and its predicted time. `framework`, `released`, `others` and `called` are left
  * open. */
 struct likeness likeness_of(const struct job *job, const struct job_time *time);
+
+/* Sets the indices in software_mixture of software that may have run a job, and returns their number, at least 1: what
+ * was there at the job's date (fused attention came in 2023; a job without a date is of today), offers its splits, and
+ * trains adapters where it does. `without`: not the family of this software; NULL: of all. Where nothing is left, what
+ * cannot be told apart counts: other splits, full training. */
+int likeness_mixture(const struct likeness *likeness, const char *without, int which[LIKENESS_OTHERS]);
 
 /* Prices the job as software of other families would run it. */
 void likeness_price_others(struct likeness *likeness, const struct job *job);

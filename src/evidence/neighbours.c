@@ -22,14 +22,9 @@
 /* Runs further away say nothing. */
 #define FAR 5.0
 
-/* The weight of errors of sources left out, and the quantile that makes 80 % intervals: a quantile of few values is
- * narrower than that of all. */
-#define UNSEEN_WEIGHT 1.0
-#define SHARE         0.77
-
-/* Quantiles of the few families lie so much further apart than those of all: 1 + 1 / count and a bit, as families left
- * out in turn ask for. */
-#define STRETCH 1.18
+/* The weight of errors of sources left out, in runs like the job itself; and the share that an interval is to hold. */
+#define UNSEEN_WEIGHT 2.0
+#define INSIDE        0.8
 
 /* Runs that support a job, and what is missing to their number counts as so far. */
 #define SUPPORTERS 3
@@ -223,74 +218,110 @@ static double quantile(struct weighted *errors, int count, double share)
     return errors[count - 1].error;
 }
 
-/* Adds an error to both sides: known runs are too few to tell the sides apart. */
-static int add_both(struct weighted *errors, int count, double center, double error, double weight)
+/* Returns the share of the middle of the errors that has an error: the inverse of two quantiles; 1: beyond all of them. */
+static double level_of(struct weighted *errors, int count, double error)
 {
-    errors[count++] = (struct weighted){center - error, weight / 2.0};
-    errors[count++] = (struct weighted){center + error, weight / 2.0};
-    return count;
+    double total = 0.0, at = 0.0, position = 1.0, middle = 0.0;
+    qsort(errors, (size_t)count, sizeof *errors, by_error);
+    for (int i = 0; i < count; i++)
+        total += errors[i].weight;
+    for (int i = 0; i < count; i++) {
+        double before = middle;
+        middle = at + errors[i].weight / 2.0;
+        if (errors[i].error >= error) {
+            double gap = i > 0 ? errors[i].error - errors[i - 1].error : 0.0;
+            double part = gap > 0.0 ? (error - errors[i - 1].error) / gap : 1.0;
+            position = i > 0 ? (before + part * (middle - before)) / total : 0.0;
+            break;
+        }
+        at += errors[i].weight;
+    }
+    return fabs(2.0 * position - 1.0);
 }
 
-static double weigh(struct weighted *errors, int count, double whole)
+/* The errors that a job may have: as like known runs, and behind them as unlike these. */
+struct errors {
+    struct weighted of[2 * (NEIGHBOURS_MAX + UNSEEN_COUNT) + UNLIKE_COUNT];
+    int like, count;
+};
+
+/* Adds an error to both sides: known runs are too few to tell the sides apart. */
+static void add_both(struct errors *errors, double center, double error, double weight)
+{
+    errors->of[errors->like++] = (struct weighted){center - error, weight / 2.0};
+    errors->of[errors->like++] = (struct weighted){center + error, weight / 2.0};
+}
+
+static void weigh(struct weighted *errors, int count, double whole)
 {
     double sum = 0.0;
     for (int i = 0; i < count; i++)
         sum += errors[i].weight;
     for (int i = 0; i < count && sum > 0.0; i++)
         errors[i].weight *= whole / sum;
-    return sum;
 }
 
-static void set_ends(struct weighted *errors, int count, double *low, double *high)
+static void set_ends(struct weighted *errors, int count, double share, double *low, double *high)
 {
-    *low = exp(quantile(errors, count, (1.0 - SHARE) / 2.0));
-    *high = exp(quantile(errors, count, (1.0 + SHARE) / 2.0));
+    *low = exp(quantile(errors, count, (1.0 - share) / 2.0));
+    *high = exp(quantile(errors, count, (1.0 + share) / 2.0));
 }
 
-static void set_interval(struct estimate *estimate, const struct residuals *known, double error)
+static bool has_experts(const struct likeness *likeness)
 {
-    struct weighted errors[2 * (NEIGHBOURS_MAX + UNSEEN_COUNT) + UNLIKE_COUNT], *others;
+    return likeness->kind == LIKENESS_EXPERTS;
+}
+
+/* Collects the errors, and sets the ends of each of both sets. */
+static void collect(struct estimate *estimate, const struct residuals *known, double error,
+                    struct errors *errors)
+{
     struct likeness_spread spread = likeness_spread(&estimate->job, estimate->forgotten);
     struct plan_interval *shares = &estimate->shares;
     double unlike = 1.0 - exp(-estimate->distance);
-    int count = 0;
+    const double *unseen = known->unseen[has_experts(&estimate->job)];
+    errors->like = 0;
     for (int i = 0; i < estimate->count && !estimate->sheet && !estimate->forgotten; i++)
-        count = add_both(errors, count, error, fabs(estimate->neighbours[i].row->left),
-                         estimate->neighbours[i].correlation);
+        add_both(errors, error, fabs(estimate->neighbours[i].row->left), estimate->neighbours[i].correlation);
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        count = add_both(errors, count, error, estimate->sheet ? known->sheets[i] : known->unseen[i],
-                         UNSEEN_WEIGHT / UNSEEN_COUNT);
-    others = errors + count;
+        add_both(errors, error, estimate->sheet ? known->sheets[i] : unseen[i], UNSEEN_WEIGHT / UNSEEN_COUNT);
+    errors->count = errors->like + UNLIKE_COUNT;
+    struct weighted *others = errors->of + errors->like;
     for (int i = 0; i < UNLIKE_COUNT; i++)
         others[i] = (struct weighted){spread.center + known->unlike[i] * spread.width, 1.0};
-    set_ends(others, UNLIKE_COUNT, &shares->unlike_low, &shares->unlike_high);
-    set_ends(errors, count, &shares->like_low, &shares->like_high);
-    weigh(errors, count, 1.0 - unlike);
+    set_ends(others, UNLIKE_COUNT, known->share, &shares->unlike_low, &shares->unlike_high);
+    set_ends(errors->of, errors->like, known->share, &shares->like_low, &shares->like_high);
+    weigh(errors->of, errors->like, 1.0 - unlike);
     weigh(others, UNLIKE_COUNT, unlike);
-    set_ends(errors, count + UNLIKE_COUNT, &shares->low, &shares->high);
 }
 
 /* ---- errors of groups that were left out ---- */
 
-/* Sets quantiles of the errors of sources, and of families, that were left out: of those that are not left out now. */
+/* Sets quantiles of the errors of sources, and of families, that were left out, and the share of the middle that has 80 %
+ * of both: of those that are not left out now. */
 static void set_unseen(struct residuals *known, residual_filter *left_out, const void *context)
 {
-    struct weighted sources[RESIDUALS_MAX], families[RESIDUALS_MAX];
-    int count = 0, all = known->count < RESIDUALS_MAX ? known->count : RESIDUALS_MAX;
+    struct weighted sources[2][RESIDUALS_MAX], families[RESIDUALS_MAX], levels[2 * RESIDUALS_MAX];
+    int counts[2] = {0, 0}, count = 0, all = known->count < RESIDUALS_MAX ? known->count : RESIDUALS_MAX;
     for (int i = 0; i < all; i++) {
         const struct residual *row = &known->rows[i];
+        bool experts = has_experts(&row->likeness);
         if (left_out && left_out(row, context))
             continue;
-        sources[count] = (struct weighted){fabs(row->apart), row->of_source};
-        families[count++] = (struct weighted){row->unlike, row->of_family};
+        sources[experts][counts[experts]++] = (struct weighted){fabs(row->apart), row->of_kind};
+        families[count] = (struct weighted){row->unlike, row->of_family};
+        levels[2 * count] = (struct weighted){row->level_apart, row->of_source};
+        levels[2 * count++ + 1] = (struct weighted){row->level_unlike, row->of_family};
     }
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        known->unseen[i] = count > 0 ? quantile(sources, count, (i + 0.5) / UNSEEN_COUNT) : ODD;
+        for (int k = 0; k < 2; k++)
+            known->unseen[k][i] =
+                counts[k] > 0 ? quantile(sources[k], counts[k], (i + 0.5) / UNSEEN_COUNT) : ODD;
     for (int i = 0; i < UNLIKE_COUNT; i++) {
-        double share = 0.5 + ((i + 0.5) / UNLIKE_COUNT - 0.5) * STRETCH;
-        known->unlike[i] =
-            count > 0 ? quantile(families, count, fmin(fmax(share, 0.005), 0.995)) : 2.0 * share - 1.0;
+        double share = (i + 0.5) / UNLIKE_COUNT;
+        known->unlike[i] = count > 0 ? quantile(families, count, share) : 2.0 * share - 1.0;
     }
+    known->share = count > 0 ? quantile(levels, 2 * count, INSIDE) : INSIDE;
 }
 
 static int count_left_out(const struct residuals *known, residual_filter *left_out, const void *context)
@@ -301,22 +332,34 @@ static int count_left_out(const struct residuals *known, residual_filter *left_o
     return count;
 }
 
+/* Sets all of an estimate but its interval, for which it leaves the errors. Returns their share that is to be inside. */
+static double estimate_errors(struct estimate *estimate, const struct residuals *known,
+                              residual_filter *left_out, const void *context, struct errors *errors)
+{
+    struct residuals others = *known;
+    estimate->own = 1.0;
+    estimate->forgotten = left_out == residual_same_family && known->count > 0;
+    others.share = others.share > 0.0 ? others.share : INSIDE; /* of runs of a test */
+    if (count_left_out(known, left_out, context) > FEW)
+        set_unseen(&others, left_out, context);
+    find_nearest(estimate, known, &estimate->job, left_out, context);
+    double error = expect(estimate);
+    if (estimate->forgotten)
+        error = likeness_spread(&estimate->job, true).center;
+    collect(estimate, &others, error, errors);
+    estimate->factor = exp(error);
+    estimate->extrapolates = !estimate->nearest || estimate->sheet;
+    estimate->shares.extrapolates = estimate->extrapolates;
+    return others.share;
+}
+
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context)
 {
-    struct estimate estimate = {
-        .job = *likeness, .own = 1.0, .forgotten = left_out == residual_same_family && known->count > 0};
-    struct residuals others = *known;
-    if (count_left_out(known, left_out, context) > FEW)
-        set_unseen(&others, left_out, context);
-    find_nearest(&estimate, known, likeness, left_out, context);
-    double error = expect(&estimate);
-    if (estimate.forgotten)
-        error = likeness_spread(likeness, true).center;
-    set_interval(&estimate, &others, error);
-    estimate.factor = exp(error);
-    estimate.extrapolates = !estimate.nearest || estimate.sheet;
-    estimate.shares.extrapolates = estimate.extrapolates;
+    struct estimate estimate = {.job = *likeness};
+    struct errors errors;
+    double share = estimate_errors(&estimate, known, left_out, context, &errors);
+    set_ends(errors.of, errors.count, share, &estimate.shares.low, &estimate.shares.high);
     return estimate;
 }
 
@@ -347,6 +390,21 @@ bool residual_same_job(const struct residual *row, const void *of)
 bool residual_same_family(const struct residual *row, const void *of)
 {
     return likeness_same_family(row->likeness.software, ((const struct residual *)of)->likeness.software);
+}
+
+static bool same_kind_of_source(const struct residual *row, const void *of)
+{
+    return residual_same_source(row, of) &&
+           has_experts(&row->likeness) == has_experts(&((const struct residual *)of)->likeness);
+}
+
+static double level_without(const struct residuals *residuals, const struct residual *row,
+                            residual_filter *left_out)
+{
+    struct estimate estimate = {.job = row->likeness};
+    struct errors errors;
+    estimate_errors(&estimate, residuals, left_out, row, &errors);
+    return level_of(errors.of, errors.count, row->log_ratio);
 }
 
 static double left_without(const struct residuals *residuals, const struct residual *row,
@@ -401,7 +459,15 @@ bool residuals_leave_out(struct residuals *residuals, struct residual *rows, str
         row->unlike = (row->log_ratio - spread.center) / spread.width;
         row->of_source = share_of(residuals, row, residual_same_source);
         row->of_family = share_of(residuals, row, residual_same_family);
+        row->of_kind = share_of(residuals, row, same_kind_of_source);
     }
     set_unseen(residuals, NULL, NULL);
-    return find_sheets(residuals, err);
+    if (!find_sheets(residuals, err))
+        return false;
+    for (int i = 0; i < residuals->count && !stop_wanted(); i++) {
+        rows[i].level_apart = level_without(residuals, &rows[i], residual_same_source);
+        rows[i].level_unlike = level_without(residuals, &rows[i], residual_same_family);
+    }
+    set_unseen(residuals, NULL, NULL);
+    return true;
 }

@@ -23,11 +23,16 @@
  *   each family counting once: such a job is priced as by all other families, and its error counts in units of the
  *   spread of their prices. The spread of the job's own prices makes seconds of it again: small where kernels and links
  *   decide, large where the host does. Assumes that a job's unknown software is to the known families as one of
- *   these is to the others. Eleven families are few: the quantile is widened accordingly (STRETCH).
+ *   these is to the others.
  *
  * The weight of the second set is 1 - exp(-s), s being the mean distance of the three runs that support the job best
  * (likeness_support): the farther they are, the wider the interval. Of a device that is known from its data sheet
  * alone, without any run, the first set is that of such devices whose runs were left out.
+ *
+ * Errors of few runs lie too near to each other, or too far apart. So the quantiles are not 10 and 90 %, but those between
+ * which 80 % of the known runs lie when their sources, and then their families, are left out, each group counting once
+ * (distributional conformal prediction, Chernozhukov et al., PNAS 118, 2021): `level` is the least share of the middle
+ * that has a run.
  *
  * Checked by leaving out jobs, sources, software, families, GPUs, models and sizes, each time with the errors of all
  * other groups alone (docs/job.md, tests/evidence/neighbours_test.c). A family (residual_same_family) is left out with
@@ -58,16 +63,21 @@ struct residual {
     double apart;  /* without those of the same source */
     double unlike; /* ln(measured / priced as by other families), as a share of the spread of their prices */
     double of_source, of_family; /* 1 / the number of runs of its source and family */
+    double of_kind;              /* of its source that are of its kind (dense, experts) */
+    double level_apart,
+        level_unlike; /* without its source, without its family: the share of the middle that has it */
 };
 
 struct residuals {
     int count;
     const struct residual *rows;
     double unseen
-        [UNSEEN_COUNT]; /* |errors| of sources left out: quantiles at (i + 0.5) / count, each source counting once */
+        [2][UNSEEN_COUNT]; /* |errors| of sources left out, of models without and with experts: quantiles at
+                                       (i + 0.5) / count, each source counting once */
     double
         sheets[UNSEEN_COUNT]; /* the same of devices left out that are known from their data sheets alone */
     double unlike[UNLIKE_COUNT]; /* of `unlike` of families left out: quantiles, each family counting once */
+    double share;                /* of the middle of a job's errors that is its 80 % interval */
 };
 
 struct neighbour {
@@ -100,7 +110,7 @@ typedef bool residual_filter(const struct residual *row, const void *context);
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context);
 
-/* Makes the known runs of rows with all but `left`: sets that, `unseen` and `sheets`. False: out of memory. */
+/* Makes the known runs of rows with their likeness and log_ratio: sets the rest. False: out of memory. */
 bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err);
 
 /* Filters whose context is another run. */

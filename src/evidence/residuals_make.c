@@ -48,8 +48,9 @@ static void add_row(struct text *out, const struct residual *row)
     text_add(out, "}, 0}, ");
     for (int i = 0; i < 3; i++)
         add_string(out, names[i]);
-    text_format(out, "%.9g, %.6g, %.5f, %.5f, %.5f, %.5f, %.6f, %.6f},\n", row->seconds, row->rate,
-                row->log_ratio, row->left, row->apart, row->unlike, row->of_source, row->of_family);
+    text_format(out, "%.9g, %.6g, %.5f, %.5f, %.5f, %.5f, %.6f, %.6f, %.6f, %.5f, %.5f},\n", row->seconds,
+                row->rate, row->log_ratio, row->left, row->apart, row->unlike, row->of_source, row->of_family,
+                row->of_kind, row->level_apart, row->level_unlike);
 }
 
 static void add_numbers(struct text *out, const double *numbers, int count)
@@ -66,12 +67,16 @@ static void add_table(struct text *out, const struct residuals *residuals)
         add_row(out, &residuals->rows[i]);
     text_format(out, "};\n\nconst struct residuals residuals_known = {\n    %d,\n    rows,\n    {",
                 residuals->count);
-    add_numbers(out, residuals->unseen, UNSEEN_COUNT);
+    for (int i = 0; i < 2; i++) {
+        text_add(out, i == 0 ? "{" : "}, {");
+        add_numbers(out, residuals->unseen[i], UNSEEN_COUNT);
+    }
+    text_add(out, "}");
     text_add(out, "},\n    {");
     add_numbers(out, residuals->sheets, UNSEEN_COUNT);
     text_add(out, "},\n    {");
     add_numbers(out, residuals->unlike, UNLIKE_COUNT);
-    text_add(out, "},\n};\n");
+    text_format(out, "},\n    %.4f,\n};\n", residuals->share);
 }
 
 static bool write_residuals(struct text *out, struct error *err)

@@ -1,6 +1,7 @@
 #include "evidence/validate.h"
 
 #include "core/stop.h"
+#include "evidence/likeness.h"
 
 #define PART(member) FIELD(struct job_time, member, FIELD_DOUBLE, 0, 0)
 
@@ -11,21 +12,24 @@ const struct field job_time_parts[JOB_TIME_PARTS] = {
 /* Predicts a run by each software that it may have been, and keeps the median. */
 static void predict_mixture(struct run *run, const struct calibration *calibration)
 {
-    double seconds[SOFTWARE_MAX];
-    int count = 0;
+    double seconds[LIKENESS_OTHERS];
     struct job job = run->job;
     if (calibration)
         job.calibration = calibration;
-    for (; software_mixture[count]; count++) {
-        job.software = software_find(software_mixture[count]);
-        seconds[count] = job_time(&job).seconds;
+    struct job_time time = job_time(&job);
+    struct likeness likeness = likeness_of(&job, &time);
+    likeness.released = likeness_date(run->date);
+    int which[LIKENESS_OTHERS], count = likeness_mixture(&likeness, NULL, which);
+    for (int i = 0; i < count; i++) {
+        job.software = software_find(software_mixture[which[i]]);
+        seconds[i] = job_time(&job).seconds;
     }
     for (int i = 0; i < count; i++) {
         int below = 0;
         for (int j = 0; j < count; j++)
             below += seconds[j] < seconds[i] || (seconds[j] == seconds[i] && j < i);
         if (below == count / 2)
-            run->job.software = software_find(software_mixture[i]);
+            run->job.software = software_find(software_mixture[which[i]]);
     }
 }
 

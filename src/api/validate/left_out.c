@@ -14,25 +14,27 @@ static void print_part(const struct left_out *out, struct text *text)
     const struct error_score *errors = &out->errors;
     double of = 100.0 / errors->rows;
     text_format(text,
-                "%-32.32s %4d %5.1f %% %5.1f %% %+5.1f %% %5.1f %% %5.0f %% %4.0f %% %4.0f %% %4.0f %% %4d\n",
+                "%-30.30s %4d %5.1f %% %5.1f %% %+5.1f %% %5.1f %% %5.0f %% %4.0f %% %4.0f %% %4.0f %% %4.0f "
+                "%% %4d\n",
                 out->name ? out->name : "all", errors->rows, 100 * errors->median, 100 * errors->p90,
-                100 * errors->bias, 100 * out->formula.median, of * out->inside, 100 * half_width(out),
-                of * out->like, of * out->unlike, out->extrapolated);
+                100 * errors->bias, 100 * out->formula.median, of * out->inside, 100 * out->groups,
+                100 * half_width(out), of * out->like, of * out->unlike, out->extrapolated);
 }
 
 void validate_print_left_out(const struct validate_report *report, struct text *out)
 {
     const char *part = run_part_names[report->part];
-    text_format(out, "\nleft out: %-22s %4s %7s %7s %7s %7s %7s %6s %6s %6s %4s\n", part, "runs", "median",
-                "p90", "bias", "formula", "inside", "+/-", "like", "unlike", "new");
+    text_format(out, "\nleft out: %-20s %4s %7s %7s %7s %7s %7s %6s %6s %6s %6s %4s\n", part, "runs",
+                "median", "p90", "bias", "formula", "inside", "groups", "+/-", "like", "unlike", "new");
     for (int i = 0; i < report->left_out_count; i++)
         print_part(&report->left_out[i], out);
-    text_format(
-        out,
-        "each %s is predicted without its own runs; formula: median by the formula alone;\ninside: "
-        "within the 80 %% intervals, +/-: half of their width, at the median; like, unlike: within those\nas "
-        "like known runs, and as unlike them; new: runs without a similar known run\n",
-        report->part == RUN_PARTS ? "group" : part);
+    text_format(out,
+                "each %s is predicted without its own runs; formula: median by the formula alone;\ninside: "
+                "within the 80 %% intervals, groups: each %s counting once, +/-: half of their width, at the "
+                "median;\n"
+                "like, unlike: within those as like known runs, and as unlike them; new: without a similar "
+                "known run\n",
+                report->part == RUN_PARTS ? "group" : part, report->part == RUN_PARTS ? "group" : part);
 }
 
 void validate_write_left_out(const struct validate_report *report, struct json *json)
@@ -44,6 +46,7 @@ void validate_write_left_out(const struct validate_report *report, struct json *
         json_string(json, run_part_names[report->part], out->name ? out->name : "all");
         fields_write(&out->errors, error_score_fields, ERRORS_FIELDS, json);
         json_number(json, "covered", (double)out->inside / out->errors.rows);
+        json_number(json, "covered_groups", out->groups);
         json_number(json, "width", out->width);
         json_number(json, "covered_as_like", (double)out->like / out->errors.rows);
         json_number(json, "covered_as_unlike", (double)out->unlike / out->errors.rows);
