@@ -33,8 +33,8 @@ static unsigned demand_of(const struct fuser *f, const unsigned *demands, const 
                           int operand)
 {
     switch (f->nodes[user->index].class) {
-    case OP_VIEW:
-        return demands[user->index];
+    case OP_VIEW: /* where a slice begins is no part of it */
+        return operand == 0 || user->opcode != HLO_DYNAMIC_SLICE ? demands[user->index] : 0;
     case OP_PRODUCT:
     case OP_ATTENTION:
         return DEMAND_PRODUCT;
