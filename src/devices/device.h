@@ -63,6 +63,9 @@ struct gemm_parameters {
     X(DOUBLE, clock, "Hz, boost", MIN_CLOCK, MAX_CLOCK)                                                      \
     X(RATE, bandwidth, "of its memory, bytes/s, datasheet", MIN_RATE, MAX_RATE)                              \
     X(SIZE, memory, "bytes", 1, MAX_BYTES)                                                                   \
+    X(DOUBLE, withheld, "share of it that the driver gives to no process", 0, 0.5)                           \
+    X(SIZE, context, "bytes of a process's context, with its kernels", 0, MAX_BYTES)                         \
+    X(SIZE, workspace, "bytes that products of matrices use beside their tensors", 0, MAX_BYTES)             \
     X(SIZE, l2, "bytes", 1, MAX_BYTES)                                                                       \
     X(DOUBLE, pace, "rate of products on this card, of that of its kind; 0: 1", 0, 10)                       \
     X(DOUBLE, power, "watts, the board's limit; 0: unknown", 0, MAX_WATTS)                                   \

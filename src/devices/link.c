@@ -161,6 +161,8 @@ static const struct field link_fields[] = {
     FIELD(struct cost_link, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
     FIELD(struct cost_link, devices, FIELD_INT, 0, MAX_DEVICES),
     FIELD(struct cost_link, barrier, FIELD_TIME, 0, MAX_TIME),
+    FIELD(struct cost_link, buffers, FIELD_BYTES, 0, MAX_BYTES),
+    FIELD(struct cost_link, pair_buffers, FIELD_BYTES, 0, MAX_BYTES),
     {.key = "share", .type = FIELD_OTHER},
     {.key = "every", .type = FIELD_OTHER},
     {.key = "all_reduce", .type = FIELD_OTHER},

@@ -67,6 +67,9 @@ struct cost_link {
     TABLE_NAMED;
     double bandwidth; /* bytes/s per device and direction, datasheet */
     int devices;      /* maximum devices; 0: no limit */
+    /* bytes that a communicator holds for a neighbour in its rings and trees, and for one with which it exchanges by
+     * pairs */
+    double buffers, pair_buffers;
     struct link_transfer transfers[COLLECTIVE_KINDS];
     /* seconds for all devices to synchronise in all-reduces that are single kernels reading their peers'
      * memory (one- and two-shot); 0: none */

@@ -78,14 +78,19 @@ enum {
       MAX_PASSES)                                                                                            \
     X(DOUBLE, unsharded_bytes, "further ones where no ranks share the states: fp32 gradients", 0,            \
       MAX_PASSES)                                                                                            \
+    X(DOUBLE, ddp_bytes, "further ones of a gradient in DDP's buckets, where several ranks share nothing",   \
+      0, MAX_PASSES)                                                                                         \
+    X(BYTES, bucket, "bytes of ZeRO's bucket of gradients, which each rank holds", 0, 1e11)                  \
     X(DOUBLE, backward_working, "widest tensors of a block alive at once, backward", 0, MAX_PASSES)          \
     X(DOUBLE, matrix_working, "bytes per parameter of the largest matrix, beside its gradient", 0,           \
       MAX_PASSES)                                                                                            \
     X(DOUBLE, step_bytes, "per parameter whose states it holds, in the step alone", 0, MAX_PASSES)           \
     X(DOUBLE, runtime_share, "share of the memory: context, buffers, fragmentation", 0, 1)                   \
     X(DOUBLE, reserved_share, "of all bytes: what the caching allocator reserves beyond them", 0, 1)         \
-    X(DOUBLE, context, "bytes that its printed memory leaves out: CUDA's context, kernels", 0, 1e11)         \
-    X(DOUBLE, cached_share, "and cached blocks, at least, of what it prints", 0, 1)                          \
+    X(DOUBLE, cached_share, "cached blocks that its printed memory leaves out, at least, of it", 0, 1)       \
+    X(BYTES, loaded, "further bytes of its process's context: all kernels loaded at once", 0, 1e11)          \
+    X(FLAG, prints_device, "its printed memory is the device's, with context and buffers of exchanges", 0,   \
+      1)                                                                                                     \
     X(FLAG, eager, "one kernel per operation: fp32 norms keep a copy of their input, gates too", 0, 1)       \
     X(FLAG, copies, "gates keep as much, and the attention's output is kept twice: transposed", 0, 1)        \
     X(FLAG, one_pass, "gradients are not accumulated over micro-batches, unless the job says so", 0, 1)      \

@@ -167,7 +167,7 @@ static void set_times(const struct schedule_run *run, const struct job *job, str
         stage->seconds.backward_weight = run->weight / job->chunks;
         stage->seconds.optimizer =
             parameters * job->software->optimizer / (job->device->bandwidth * JOB_STREAM_RATE);
-        stage->bytes.working -= job->software->runtime_share * (double)job->device->memory;
+        stage->bytes.working -= job_runtime(job);
         for (int t = 0; t < stage->transfer_count; t++)
             if (stage->transfers[t].purpose == PURPOSE_STAGE)
                 stage->transfers[t].seconds = run->send;

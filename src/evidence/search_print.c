@@ -165,6 +165,12 @@ static void print_memory(const struct job_search_report *report, struct text *ou
             between = i == 2 ? ",\n  " : ", ";
         }
     text_add(out, "\n");
+    double needed = job_needed(&plan->job, m->total);
+    if (needed > limit)
+        text_format(out,
+                    "  with its context and the buffers of communicators (--explain-memory) a device needs "
+                    "%s: raise --headroom\n",
+                    unit_text(&texts, needed, UNIT_BYTES));
 }
 
 /* ---- stages ---- */

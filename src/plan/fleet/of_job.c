@@ -201,7 +201,7 @@ static bool price_option(struct priced *priced, int group, int tensor, const str
     job.recompute = chosen->recompute;
     struct job_layers layers = job_layers_of(&job);
     int blocks = layers.block_count;
-    double runtime = software->runtime_share * (double)question->groups[group].nodes.memory;
+    double runtime = job_runtime(&job);
     double matrix = software->matrix_working * layers.blocks.largest_matrix;
     *option = (struct priced_option){
         .group = group,

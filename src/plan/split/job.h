@@ -227,12 +227,13 @@ struct job_memory {
     double runtime;     /* context, communication buffers, fragmentation */
 };
 
-/* The terms that add up to it, with their formulas. Terms below 0 save. */
-#define JOB_MEMORY_TERMS 24
+/* The terms that add up to it, with their formulas, and those beside it. Terms below 0 save. */
+#define JOB_MEMORY_TERMS  32
+#define JOB_MEMORY_BESIDE "beside"
 struct job_memory_terms {
     int stage, count; /* the fullest stage, from 0 */
     struct job_memory_term {
-        const char *part, *name, *when; /* part: a member of struct job_memory */
+        const char *part, *name, *when; /* part: a member of struct job_memory, or JOB_MEMORY_BESIDE */
         double bytes;
         char formula[80];
     } items[JOB_MEMORY_TERMS];
@@ -413,11 +414,29 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
                                    const struct job_layer *layer);
 
+/* What a device holds beside tensors (beside.c): its context, and the buffers of communicators. */
+#define JOB_COMMUNICATORS 6
+struct job_beside {
+    double context;
+    int count;
+    struct job_communicator {
+        const char *name;
+        int devices;
+        double bytes;
+    } items[JOB_COMMUNICATORS];
+};
+
+/* Returns the sum of these. */
+double job_beside(const struct job *job, struct job_beside *parts);
+
+/* cuBLAS's workspace, and cuBLASLt's or Transformer Engine's beside it. */
+#define JOB_WORKSPACES 2.0
+
+/* Returns workspaces, what a software's share of the memory stands for, and of the above what the software prints. */
+double job_runtime(const struct job *job);
+
 /* Returns the bytes of a device that a job needs: what its software prints, and what that leaves out. */
-static inline double job_needed(const struct job *job, double printed)
-{
-    return printed * (1.0 + job->software->cached_share) + job->software->context;
-}
+double job_needed(const struct job *job, double printed);
 
 /* Sets the terms of the fullest device. */
 void job_memory_explain(const struct job *job, struct job_memory_terms *terms);

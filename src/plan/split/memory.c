@@ -31,6 +31,20 @@ __attribute__((format(printf, 6, 7))) static void note_term(struct job_memory_te
             note_term(terms, __VA_ARGS__);                                                                   \
     } while (0)
 
+/* Of a part that adds up, or beside all of them. */
+static void note_beside(struct job_memory_terms *terms, const char *part, const struct job *job)
+{
+    const struct cost_device *device = job->device;
+    struct job_beside beside;
+    job_beside(job, &beside);
+    NOTE(terms, part, "context of the process", always, beside.context,
+         "%.4g B of the device, %.4g B of kernels loaded at once", (double)device->context,
+         job->software->loaded);
+    for (int i = 0; i < beside.count; i++)
+        NOTE(terms, part, "buffers of a communicator", "from its first message on", beside.items[i].bytes,
+             "%s, %d devices", beside.items[i].name, beside.items[i].devices);
+}
+
 /* What is not there when memory is fullest. */
 static void drop_terms(struct job_memory_terms *terms, const char *part)
 {
@@ -218,6 +232,10 @@ static struct job_memory stage_memory(const struct job *job, const struct job_la
     bool loss = stage == job_depth(job) - 1 || ((job_is_double(job) || job_is_folded(job)) && stage == 0);
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     double state = formats.state + unsharded;
+    double bucket = job->sharding == 1 || job->sharding == 2 ? software->bucket : 0.0;
+    if (job->sharding == 0 && job_copies(job) > 1)
+        bucket =
+            software->ddp_bytes * (job_is_frozen(job) ? layer->adapters : layer->parameters + layer->experts);
     double low = job_is_frozen(job) ? 0.0 : saved(job, layer, &sharers);
     struct job_memory memory = {
         .parameters = held(job, layer, &sharers, formats.parameter, 3) + trained.parameters,
@@ -225,8 +243,8 @@ static struct job_memory stage_memory(const struct job *job, const struct job_la
         .optimizer =
             (job_is_frozen(job) ? trained.optimizer : held(job, layer, &sharers, state, 1) - low) * on_device,
         .activations = kept * flying,
-        .working = working(job, layers, &formats, loss, layer, terms) + buffers,
-        .runtime = software->runtime_share * (double)job->device->memory,
+        .working = working(job, layers, &formats, loss, layer, terms) + buffers + bucket,
+        .runtime = job_runtime(job),
     };
     if (terms) {
         note_held(terms, "parameters", "weights", "experts' weights", job, layer, &sharers, formats.parameter,
@@ -250,8 +268,17 @@ static struct job_memory stage_memory(const struct job *job, const struct job_la
              memory.activations, "%.4g B x %.4g micro-batches in flight", kept, flying);
         NOTE(terms, "working", "on their way to the host", gathering, buffers, "those of 2 blocks of %.4g",
              layer->blocks);
-        NOTE(terms, "runtime", "context, buffers, fragmentation", always, memory.runtime, "%.3g x %.4g B",
-             software->runtime_share, (double)job->device->memory);
+        NOTE(terms, "working", "buckets of gradients", "while gradients are exchanged", bucket,
+             job->sharding > 0 ? "of ZeRO, %.3g B" : "of DDP, %.3g B of a gradient",
+             job->sharding > 0 ? software->bucket : software->ddp_bytes);
+        NOTE(terms, "runtime", "context, buffers, fragmentation", always,
+             software->runtime_share * (double)job->device->memory, "%.3g x %.4g B", software->runtime_share,
+             (double)job->device->memory);
+        NOTE(terms, "runtime", "workspace of products", always,
+             JOB_WORKSPACES * (double)job->device->workspace, "%g x %.4g B", JOB_WORKSPACES,
+             (double)job->device->workspace);
+        if (software->prints_device)
+            note_beside(terms, "runtime", job);
     }
     if (job->technique.step == SWITCH_ON) {
         memory.gradients = 0.0;
@@ -314,6 +341,15 @@ void job_memory_explain(const struct job *job, struct job_memory_terms *terms)
             *terms = tried;
         }
     }
+    const struct software *software = job->software;
+    double memory = (double)job->device->memory;
+    if (!software->prints_device)
+        note_beside(terms, JOB_MEMORY_BESIDE, job);
+    if (software->reserved_share == 0.0)
+        NOTE(terms, JOB_MEMORY_BESIDE, "cached blocks, at least", always, software->cached_share * most,
+             "%.3g x the sum", software->cached_share);
+    NOTE(terms, JOB_MEMORY_BESIDE, "kept by the driver", always, job->device->withheld * memory,
+         "%.3g x %.4g B", job->device->withheld, memory);
 }
 
 struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers)
@@ -348,8 +384,7 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
                      (held(job, parts[i], &sharers, formats.state, 1) - saved(job, parts[i], &sharers)) *
                          on_device;
     }
-    return (state / job->degrees.pipeline + job->software->runtime_share * (double)job->device->memory) *
-           (1.0 - 1e-9);
+    return (state / job->degrees.pipeline + job_runtime(job)) * (1.0 - 1e-9);
 }
 
 struct job_memory job_memory(const struct job *job)

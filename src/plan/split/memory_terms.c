@@ -7,8 +7,8 @@
 
 static int by_part(struct job_memory_terms *terms, const struct job *job)
 {
-    static const char *const parts[] = {"parameters",  "gradients", "optimizer",
-                                        "activations", "working",   "runtime"};
+    static const char *const parts[] = {"parameters", "gradients", "optimizer",      "activations",
+                                        "working",    "runtime",   JOB_MEMORY_BESIDE};
     struct job_memory_terms made;
     job_memory_explain(job, &made);
     *terms = made;
@@ -20,11 +20,17 @@ static int by_part(struct job_memory_terms *terms, const struct job *job)
     return terms->count;
 }
 
+static void print_sum(struct text *out, const char *name, double bytes)
+{
+    struct unit_texts texts = {0};
+    text_format(out, "  %-12s %10s\n", name, unit_text(&texts, bytes, UNIT_BYTES));
+}
+
 void job_memory_print(const struct job *job, struct text *out)
 {
     struct job_memory_terms terms;
     struct unit_texts texts = {0};
-    double total = 0.0;
+    double total = 0.0, beside = 0.0;
     int count = by_part(&terms, job);
     text_add(out, "\nmemory by term");
     if (job->degrees.pipeline > 1)
@@ -32,11 +38,14 @@ void job_memory_print(const struct job *job, struct text *out)
     text_add(out, "\n");
     for (int i = 0; i < count; i++) {
         const struct job_memory_term *term = &terms.items[i];
+        bool is_beside = strcmp(term->part, JOB_MEMORY_BESIDE) == 0;
+        if (is_beside && beside == 0.0)
+            print_sum(out, "sum", total);
         text_format(out, "  %-12s %10s  %s = %s, %s\n", term->part,
                     unit_text(&texts, term->bytes, UNIT_BYTES), term->name, term->formula, term->when);
-        total += term->bytes;
+        *(is_beside ? &beside : &total) += term->bytes;
     }
-    text_format(out, "  %-12s %10s\n", "sum", unit_text(&texts, total, UNIT_BYTES));
+    print_sum(out, beside > 0.0 ? "a device's" : "sum", beside + total);
 }
 
 static const struct field term_fields[] = {

@@ -249,7 +249,9 @@ static void pipelines_hold_what_their_stages_do(void **state)
     add_group(&question, "a100-80gb", 1, 1, 0);
     plan(&answer, &question);
     double whole = fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1);
-    double runtime = question.job.software->runtime_share * (double)question.groups[0].nodes.memory;
+    struct job on_one = question.job;
+    on_one.device = tables_device(NULL, "a100-80gb");
+    double runtime = job_runtime(&on_one);
     fleet_answer_release(&answer);
 
     question.group_count = 0;
