@@ -281,10 +281,12 @@ struct rh_elastic_request {
         policies; /* files; "3,7", what is lost, and what returns; "restart,oobleck" */
     const char *cluster, *optimizer, *method, *output, *figure;
     const char *failures, *rate, *life, *save_interval, *spares, *timeline;
+    const char *slow_policy; /* "ignore,move" */
     int64_t faults, microbatches, seeds, seed, need, nodes, stages;
     double setup, mtbf, repair, together, shape, days, iteration;
     double detect, restart, load, swap, reconfigure, migrate, reroute, notice, save, copy,
         write; /* seconds */
+    double slow_rate, slow_speed, slow_time, slow_detect;
     bool losses;
     struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
     const char *page;       /* written: the answer as an HTML file */

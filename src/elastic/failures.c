@@ -22,6 +22,7 @@
 void failures_release(struct failure_trace *trace)
 {
     free(trace->events);
+    free(trace->slow);
     memset(trace, 0, sizeof *trace);
 }
 
@@ -54,6 +55,8 @@ struct drawing {
 };
 
 enum { DRAW_LIFE, DRAW_REPAIR, DRAW_BATCH, DRAW_KINDS };
+
+#define SLOW_STREAM UINT64_C(0x510e527fade682d1) /* apart from losses, which slow nodes do not change */
 
 /* A number in (0, 1] that depends on the seed, the node, its life and the use alone. */
 static double draw_of(const struct drawing *drawing, int node, uint32_t life, int kind)
@@ -159,6 +162,64 @@ static bool draw_events(struct drawing *drawing, char *present)
     return true;
 }
 
+/* ---- slow nodes ---- */
+
+static int order_slow(const void *a, const void *b)
+{
+    const struct failure_slowdown *left = a, *right = b;
+    if (left->time < right->time || left->time > right->time)
+        return left->time < right->time ? -1 : 1;
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+/* A node is well and slow in turns. */
+static bool draw_slow_node(const struct drawing *drawing, int node)
+{
+    const struct failure_model *model = drawing->model;
+    struct failure_trace *trace = drawing->trace;
+    double time = 0;
+    for (uint32_t turn = 0;; turn++) {
+        double mean = turn % 2 == 0 ? 1 / model->slow_rate : model->slow_time;
+        time -= mean * log(draw_of(drawing, node, turn, DRAW_LIFE));
+        if (!(time <= drawing->horizon))
+            return true;
+        struct failure_slowdown slow = {time, node, turn % 2 == 0 ? model->slow_speed : 1};
+        if (trace->slow_count >= FAILURES_MAX_EVENTS ||
+            !VECTOR_ADD(trace->slow, trace->slow_count, trace->slow_capacity, slow))
+            return false;
+    }
+}
+
+static bool draw_slow_nodes(struct drawing *drawing)
+{
+    const struct failure_model *model = drawing->model;
+    struct failure_trace *trace = drawing->trace;
+    drawing->key ^= SLOW_STREAM;
+    for (int node = 0; model->slow_rate > 0 && node < model->nodes; node++)
+        if (stop_wanted_at((size_t)node) || !draw_slow_node(drawing, node))
+            return false;
+    if (trace->slow_count > 0)
+        qsort(trace->slow, (size_t)trace->slow_count, sizeof *trace->slow, order_slow);
+    return true;
+}
+
+static bool check_slow(const struct failure_model *model, double horizon, struct error *err)
+{
+    if (!(model->slow_rate >= 0 && model->slow_rate < 1e6) ||
+        (model->slow_rate > 0 && !(model->slow_speed > 0 && model->slow_speed <= 1 && model->slow_time > 0 &&
+                                   model->slow_time <= 1e12)))
+        return error_set(err, ERROR_INPUT,
+                         "failures: slow nodes at rate %g, speed %g, for %g s: out of range",
+                         model->slow_rate, model->slow_speed, model->slow_time);
+    double events =
+        model->slow_rate > 0 ? 2 * model->nodes * horizon / (1 / model->slow_rate + model->slow_time) : 0;
+    if (events > FAILURES_MAX_EVENTS / 2.0)
+        return error_set(err, ERROR_INPUT,
+                         "failures: nodes become slow or recover about %.3g times; at most %d can be played",
+                         events, FAILURES_MAX_EVENTS / 2);
+    return true;
+}
+
 static bool check_model(const struct failure_model *model, double horizon, struct error *err)
 {
     if (model->nodes < 1 || model->nodes > FAILURES_MAX_NODES)
@@ -174,6 +235,8 @@ static bool check_model(const struct failure_model *model, double horizon, struc
     if (!(model->batch >= 1 && model->batch <= model->nodes))
         return error_set(err, ERROR_INPUT, "failures: expected batches of 1 to %d nodes, found %g",
                          model->nodes, model->batch);
+    if (!check_slow(model, horizon, err))
+        return false;
     double events =
         2 * model->nodes * horizon / (model->rate > 0 ? 1 / model->rate + model->repair : INFINITY);
     if (events > FAILURES_MAX_EVENTS / 2.0)
@@ -204,17 +267,18 @@ bool failures_draw(struct failure_trace *trace, const struct failure_model *mode
     trace->nodes = trace->present = model->nodes;
     trace->horizon = horizon;
     trace->counted = false;
-    trace->count = 0;
+    trace->count = trace->slow_count = 0;
     if (present)
         memset(present, 1, nodes);
     for (int node = 0; ok && node < model->nodes && model->rate > 0; node++)
         ok = !stop_wanted_at((size_t)node) && plan_loss(&drawing, node, 0);
-    ok = ok && draw_events(&drawing, present);
+    ok = ok && draw_events(&drawing, present) && draw_slow_nodes(&drawing);
     free(drawing.next);
     free(drawing.lives);
     free(drawing.heap);
     free(present);
-    if (!ok && trace->count >= FAILURES_MAX_EVENTS)
-        return error_set(err, ERROR_INPUT, "failures: more than %d losses and returns", FAILURES_MAX_EVENTS);
+    if (!ok && (trace->count >= FAILURES_MAX_EVENTS || trace->slow_count >= FAILURES_MAX_EVENTS))
+        return error_set(err, ERROR_INPUT, "failures: more than %d losses and returns, or slow nodes",
+                         FAILURES_MAX_EVENTS);
     return ok || error_memory(err);
 }

@@ -1,4 +1,4 @@
-/* Losses and returns of nodes over time: read from a file, or drawn from a model.
+/* Losses and returns of nodes over time, and nodes that become slow: read from a file, or drawn from a model.
  *
  * A node is a number. All events of one time are one change: nodes that are lost together (a batch), and
  * nodes that return. A node that is lost and returns at the same time was replaced, and its memory is
@@ -24,6 +24,13 @@ struct failure_event {
     int32_t returned; /* 0: lost */
 };
 
+/* From `time` on a node that is there has this share of its full speed; 1: all of it. A loss ends it. */
+struct failure_slowdown {
+    double time;
+    int32_t node;
+    double speed;
+};
+
 struct failure_trace {
     int nodes;      /* numbered from 0 */
     int present;    /* nodes 0 … present-1 are there at the beginning, the others come later */
@@ -32,6 +39,9 @@ struct failure_trace {
     int count;
     struct failure_event *events; /* ascending in time; a node's losses and returns alternate */
     size_t capacity;
+    int slow_count;
+    struct failure_slowdown *slow; /* ascending in time */
+    size_t slow_capacity;
 };
 
 /* An empty trace ({0}) is ready for use; making another one reuses its memory. */
@@ -44,7 +54,8 @@ int failures_end_of_change(const struct failure_trace *trace, int first);
 
 /* Reads a table with a header line in one of two forms:
  *
- *     t_s,event,node       add or remove (also: returned, lost) of a node by its name
+ *     t_s,event,node       add or remove (also: returned, lost) of a node by its name; with a column `speed`
+ *                          also slow (the share of its full speed) and recovered
  *     t_s,available        the number of nodes from then on
  *
  * `nodes`: size of the cluster; 0: the largest number of nodes that are there at once. If the first event
@@ -74,11 +85,15 @@ struct failure_model {
      * new life when they return, so that lives which are not exponential make losses rarer or more
      * frequent than `rate` */
     double batch;
+    /* Nodes become slow and recover, apart from their losses: */
+    double slow_rate;  /* times that a node becomes slow, per second that it is not */
+    double slow_speed; /* its share of full speed then */
+    double slow_time;  /* mean seconds until it has recovered, exponential */
 };
 
 /* Draws a trace. The numbers depend only on the model and on (seed, node, number of the life): a node's
  * first life is the same in a cluster of another size. Sets ERROR_INPUT for a model that has more than
- * FAILURES_MAX_EVENTS events. */
+ * FAILURES_MAX_EVENTS events, of losses or of slow nodes. */
 bool failures_draw(struct failure_trace *trace, const struct failure_model *model, double horizon,
                    uint64_t seed, struct error *err);
 

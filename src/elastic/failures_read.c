@@ -119,53 +119,80 @@ static bool comes(struct reading *reading, int row, int column, int *known, doub
     return put_event(reading, time, *known, true, err);
 }
 
-static bool goes(struct reading *reading, int row, int column, int *known, bool added, double time,
-                 struct error *err)
+static bool goes(struct reading *reading, int *known, double time, struct error *err)
 {
-    if (added && reading->all_there && reading->next_unnamed < reading->numbers.used)
-        *known = reading->next_unnamed++;
-    if (*known < 0)
-        return csv_error(reading->csv, row, column, err,
-                         added && reading->all_there
-                             ? "node '%s' is removed, but all %d nodes of the cluster have other names"
-                             : "node '%s' is removed, but it is not there",
-                         csv_cell(reading->csv, row, column), reading->numbers.used);
     int node = *known;
     *known = -1;
     return (drop_number(&reading->numbers, node) || error_memory(err)) &&
            put_event(reading, time, node, false, err);
 }
 
-/* Returns whether the word means that a node comes (1) or goes (0); -1: another word. */
-static int word_of(const char *word)
+enum happening { NODE_GOES, NODE_COMES, NODE_SLOWS, NODE_RECOVERS, HAPPENINGS };
+
+/* HAPPENINGS: another word. */
+static enum happening word_of(const char *word)
 {
     static const struct {
         const char *word;
-        int comes;
-    } words[] = {{"add", 1}, {"returned", 1}, {"remove", 0}, {"lost", 0}};
+        enum happening what;
+    } words[] = {{"add", NODE_COMES}, {"returned", NODE_COMES}, {"remove", NODE_GOES},
+                 {"lost", NODE_GOES}, {"slow", NODE_SLOWS},     {"recovered", NODE_RECOVERS}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0)
-            return words[i].comes;
-    return -1;
+            return words[i].what;
+    return HAPPENINGS;
+}
+
+/* A node that no line has named yet is one of those that were there at the beginning. */
+static bool find_node(struct reading *reading, int row, int column, int *known, bool added, const char *what,
+                      struct error *err)
+{
+    if (added && reading->all_there && reading->next_unnamed < reading->numbers.used)
+        *known = reading->next_unnamed++;
+    if (*known >= 0)
+        return true;
+    if (added && reading->all_there)
+        return csv_error(reading->csv, row, column, err,
+                         "node '%s' %s, but all %d nodes of the cluster have other names",
+                         csv_cell(reading->csv, row, column), what, reading->numbers.used);
+    return csv_error(reading->csv, row, column, err, "node '%s' %s, but it is not there",
+                     csv_cell(reading->csv, row, column), what);
+}
+
+static bool slows(struct reading *reading, int row, int node, double time, bool recovers, struct error *err)
+{
+    struct failure_trace *trace = reading->trace;
+    double speed = 1;
+    int column;
+    if (!recovers && (!csv_need(reading->csv, "speed", &column, err) ||
+                      !csv_number(reading->csv, row, column, 1e-3, 1, &speed, err)))
+        return false;
+    if (trace->slow_count >= FAILURES_MAX_READ)
+        return error_set(err, ERROR_INPUT, "%s: more than %d slow nodes", reading->csv->path,
+                         FAILURES_MAX_READ);
+    return VECTOR_ADD(trace->slow, trace->slow_count, trace->slow_capacity,
+                      (struct failure_slowdown){time, node, speed}) ||
+           error_memory(err);
 }
 
 static bool read_event(struct reading *reading, int row, int event_column, int node_column, double time,
                        struct error *err)
 {
     const struct csv *csv = reading->csv;
-    int coming = word_of(csv_cell(csv, row, event_column));
+    enum happening what = word_of(csv_cell(csv, row, event_column));
     const char *name = csv_cell(csv, row, node_column);
     bool added;
-    if (coming < 0)
-        return csv_error(csv, row, event_column, err, "expected add, remove, returned or lost, found '%s'",
+    if (what == HAPPENINGS)
+        return csv_error(csv, row, event_column, err,
+                         "expected add, remove, returned, lost, slow or recovered, found '%s'",
                          csv_cell(csv, row, event_column));
     if (!*name)
         return csv_error(csv, row, node_column, err, "expected a node's name");
-    if (row == 0 && coming == 0) {
+    if (row == 0 && what != NODE_COMES) {
         if (reading->numbers.limit == 0)
             return csv_error(
                 csv, row, event_column, err,
-                "the first event removes a node: give the number of nodes there are before it (--nodes)");
+                "the first event is of a node that is there: give the number of nodes before it (--nodes)");
         reading->all_there = true;
         if (!fill_cluster(reading, reading->numbers.limit, err))
             return false;
@@ -175,8 +202,13 @@ static bool read_event(struct reading *reading, int row, int event_column, int n
         (added && !VECTOR_ADD(reading->node_of_name, reading->name_count, reading->name_capacity, -1)))
         return error_memory(err);
     int *known = &reading->node_of_name[id - 1];
-    return coming ? comes(reading, row, node_column, known, time, err)
-                  : goes(reading, row, node_column, known, added, time, err);
+    if (what == NODE_COMES)
+        return comes(reading, row, node_column, known, time, err);
+    if (!find_node(reading, row, node_column, known, added,
+                   what == NODE_GOES ? "is removed" : "is slow or recovers", err))
+        return false;
+    return what == NODE_GOES ? goes(reading, known, time, err)
+                             : slows(reading, row, *known, time, what == NODE_RECOVERS, err);
 }
 
 /* ---- rows of counts ---- */
@@ -257,7 +289,7 @@ static bool read_table(struct failure_trace *trace, const struct csv *csv, int n
 {
     struct reading reading = {.csv = csv, .trace = trace, .numbers = {.limit = nodes}};
     bool ok;
-    trace->count = 0;
+    trace->count = trace->slow_count = 0;
     if (nodes < 0 || nodes > FAILURES_MAX_NODES)
         return error_set(err, ERROR_INPUT, "failures: expected at most %d nodes, found %d",
                          FAILURES_MAX_NODES, nodes);

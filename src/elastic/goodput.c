@@ -80,9 +80,10 @@ static void sum_up(const struct measuring *measuring, int variant, int seeds, do
         goodput->restarts += (double)result->restarts;
         goodput->changes += (double)result->changes;
         goodput->saves += (double)result->saves;
+        goodput->slow += (double)result->slow;
     }
-    double *sums[] = {&goodput->mean,     &goodput->horizon, &goodput->losses,
-                      &goodput->restarts, &goodput->changes, &goodput->saves};
+    double *sums[] = {&goodput->mean,    &goodput->horizon, &goodput->losses, &goodput->restarts,
+                      &goodput->changes, &goodput->saves,   &goodput->slow};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         *sums[i] /= seeds;
     for (int i = 0; i < ELASTIC_CAUSE_COUNT; i++)

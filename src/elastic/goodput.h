@@ -24,6 +24,8 @@ struct failure_source {
 };
 
 struct elastic_variant {
+    char
+        name[32]; /* of the policy, and where several are asked, of its answer to slow nodes: "spares+drop" */
     const struct elastic_policy *policy;
     struct policy_setup setup;
 };
@@ -32,8 +34,8 @@ struct goodput {
     double mean;                       /* share of the time of all nodes at full speed that was of use */
     double low, high;                  /* 90 % interval over seeds: quantiles 5 % and 95 % */
     double share[ELASTIC_CAUSE_COUNT]; /* mean share of the time by cause; the sum is 1 */
-    double losses, restarts, changes, saves; /* mean number per run */
-    double horizon;                          /* seconds of a run */
+    double losses, restarts, changes, saves, slow; /* mean number per run */
+    double horizon;                                /* seconds of a run */
     int seeds;
 };
 

@@ -26,7 +26,7 @@ bool elastic_series_make(struct elastic_series *series, const struct elastic_var
     struct policy_state state;
     const struct elastic_watch watch = {.context = series, .piece = add_piece};
     memset(series, 0, sizeof *series);
-    series->policy = variant->policy;
+    series->name = variant->name;
     if (!elastic_setup_check(&variant->setup, err) || !policy_state_make(&state, trace->nodes, err))
         return false;
     elastic_play(variant->policy, &variant->setup, trace, &state, &watch, &series->result);
@@ -49,7 +49,7 @@ void elastic_series_csv(const struct elastic_series *series, bool first, struct 
         text_add(out, "policy,from_s,to_s,speed,state\n");
     for (int i = 0; i < series->count; i++) {
         const struct elastic_piece *piece = &series->pieces[i];
-        text_format(out, "%s,%.9g,%.9g,%.6g,%s\n", series->policy->name, piece->from, piece->to, piece->speed,
+        text_format(out, "%s,%.9g,%.9g,%.6g,%s\n", series->name, piece->from, piece->to, piece->speed,
                     piece->cause == ELASTIC_TRAINED ? "train" : elastic_cause_name(piece->cause));
     }
 }

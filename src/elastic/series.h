@@ -13,7 +13,7 @@ struct elastic_piece {
 };
 
 struct elastic_series {
-    const struct elastic_policy *policy;
+    const char *name;             /* of the variant, which must live as long */
     struct elastic_piece *pieces; /* in order of time; equal neighbours are one */
     int count;
     size_t capacity;

@@ -74,7 +74,7 @@ static void add_panel(struct figure_page *page, const struct elastic_series *ser
     text_add(&page->script,
              "set yrange [0:1.05]\nset ytics 0.5\nset border 3\nset tics nomirror out\nunset key\n");
     char label[96];
-    snprintf(label, sizeof label, "%s: %.1f %%", series->policy->name,
+    snprintf(label, sizeof label, "%s: %.1f %%", series->name,
              100 * series->result.seconds[ELASTIC_TRAINED] / all);
     figure_label(page, box.left + 6, box.top - 4, 'l', label);
     text_format(&page->script,

@@ -92,16 +92,23 @@ static void bad_tables_are_refused_with_their_place(void **unused)
         {"t_s,event,node\n5,add,a\n6,remove,a\n7,remove,a\n",
          "t.csv:4: node: node 'a' is removed, but it is not there", 0},
         {"t_s,event,node\n5,add,a\n6,add,b\n", "t.csv:3: node: more nodes than the cluster's 1", 1},
-        {"t_s,event,node\n5,remove,a\n", "t.csv:2: event: the first event removes a node: give the number",
+        {"t_s,event,node\n5,remove,a\n", "t.csv:2: event: the first event is of a node that is there: give",
          0},
         {"t_s,event,node\n5,lost,a\n6,lost,b\n", "t.csv:3: node: node 'b' is removed, but all 1 nodes", 1},
-        {"t_s,event,node\n5,gone,a\n", "t.csv:2: event: expected add, remove, returned or lost, found 'gone'",
-         0},
+        {"t_s,event,node\n5,gone,a\n",
+         "t.csv:2: event: expected add, remove, returned, lost, slow or recovered, found 'gone'", 0},
         {"t_s,event,node\n5,add,\n", "t.csv:2: node: expected a node's name", 0},
         {"t_s,event,node\nnan,add,a\n", "t.csv:2: t_s: expected a number", 0},
         {"t_s,event,node\n-1,add,a\n", "t.csv:2: t_s: expected a number", 0},
         {"t_s,event,node\n1,add,a\n2,rem", "t.csv:3: expected 3 cells", 0},
         {"t_s,event,node\n0,add,a\n", "t.csv: all events are at 0 s", 0},
+        {"t_s,event,node\n5,slow,a\n", "t.csv:1: no column 'speed'", 4},
+        {"t_s,event,node,speed\n5,slow,a,2\n", "t.csv:2: speed: expected a number from 0.001 to 1", 4},
+        {"t_s,event,node,speed\n5,slow,a,0\n", "t.csv:2: speed: expected a number from 0.001 to 1", 4},
+        {"t_s,event,node,speed\n5,slow,a,0.5\n", "t.csv:2: event: the first event is of a node that is there",
+         0},
+        {"t_s,event,node,speed\n5,add,a,\n6,slow,b,0.5\n",
+         "t.csv:3: node: node 'b' is slow or recovers, but it is not there", 0},
         {"t_s,available\n0,5\n4,6\n", "t.csv:3: available: more nodes than the cluster's 5", 5},
         {"t_s,available\n0,5\n4,-1\n", "t.csv:3: available: expected a number from 0", 0},
         {"t_s,available\n0,5\n4,1.5\n", "t.csv:3: available: expected a whole number of nodes, found 1.5", 0},
@@ -120,6 +127,28 @@ static void bad_tables_are_refused_with_their_place(void **unused)
             fail_msg("expected '%s', found '%s'", cases[i].message, err.text);
         failures_release(&trace);
     }
+}
+
+static void slow_nodes_are_read(void **unused)
+{
+    struct failure_trace trace = {0};
+    struct error err;
+    (void)unused;
+    assert_true(
+        parse(&trace,
+              "t_s,event,node,speed\n5,slow,a,0.5\n6,lost,b,\n7,slow,c,0.25\n7,recovered,a,\n9,returned,b,\n",
+              3, &err));
+    assert_int_equal(trace.present, 3);
+    assert_int_equal(trace.count, 2);
+    assert_int_equal(trace.events[0].node, 1);
+    assert_int_equal(trace.slow_count, 3);
+    const struct failure_slowdown expected[] = {{5, 0, 0.5}, {7, 2, 0.25}, {7, 0, 1}};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(trace.slow[i].node, expected[i].node);
+        assert_true(fabs(trace.slow[i].time - expected[i].time) <= 0);
+        assert_true(fabs(trace.slow[i].speed - expected[i].speed) <= 0);
+    }
+    failures_release(&trace);
 }
 
 /* ---- drawing ---- */
@@ -149,6 +178,44 @@ static void check_order(const struct failure_trace *trace)
         there[event->node] = (char)event->returned;
     }
     free(there);
+}
+
+/* The share of its time that a node is slow is r t / (1 + r t), and losses are as without slow nodes. */
+static void slow_nodes_come_at_the_rate_of_the_model(void **unused)
+{
+    struct failure_model model = plain;
+    struct failure_trace trace = {0}, without = {0};
+    struct error err;
+    double horizon = 200 * SECONDS_PER_DAY, slow = 0;
+    int count = 0;
+    (void)unused;
+    assert_true(failures_draw(&without, &model, horizon, 7, &err));
+    assert_int_equal(without.slow_count, 0);
+    model.slow_rate = 1 / (2 * SECONDS_PER_DAY);
+    model.slow_speed = 0.5;
+    model.slow_time = 6 * 3600;
+    assert_true(failures_draw(&trace, &model, horizon, 7, &err));
+    assert_int_equal(trace.count, without.count);
+    assert_memory_equal(trace.events, without.events, (size_t)trace.count * sizeof *trace.events);
+    double *since = calloc((size_t)model.nodes, sizeof *since);
+    assert_non_null(since);
+    for (int i = 0; i < trace.slow_count; i++) {
+        const struct failure_slowdown *event = &trace.slow[i];
+        assert_true(i == 0 || event->time >= trace.slow[i - 1].time);
+        assert_in_range(event->node, 0, model.nodes - 1);
+        assert_true((since[event->node] > 0) == (event->speed >= 1)); /* in turns */
+        if (event->speed >= 1)
+            slow += event->time - since[event->node];
+        count += event->speed < 1;
+        since[event->node] = event->speed < 1 ? event->time : 0;
+    }
+    double share = model.slow_rate * model.slow_time / (1 + model.slow_rate * model.slow_time);
+    double found = slow / horizon / model.nodes, often = count / horizon / model.nodes * model.slow_time;
+    if (!(fabs(found / share - 1) < 0.03 && fabs(often / share - 1) < 0.03))
+        fail_msg("slow for %.4g of the time, by their number %.4g; expected %.4g", found, often, share);
+    free(since);
+    failures_release(&trace);
+    failures_release(&without);
 }
 
 static void losses_come_at_the_rate_of_the_model(void **unused)
@@ -350,6 +417,8 @@ int main(void)
         cmocka_unit_test(a_loss_first_means_that_all_nodes_are_there),
         cmocka_unit_test(counts_become_losses_and_returns),
         cmocka_unit_test(bad_tables_are_refused_with_their_place),
+        cmocka_unit_test(slow_nodes_are_read),
+        cmocka_unit_test(slow_nodes_come_at_the_rate_of_the_model),
         cmocka_unit_test(losses_come_at_the_rate_of_the_model),
         cmocka_unit_test(lives_have_the_shape_of_the_model),
         cmocka_unit_test(repairs_take_their_time),

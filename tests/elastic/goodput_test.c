@@ -44,6 +44,30 @@ static struct elastic_variant variant_of(const char *name, const struct elastic_
 
 /* ---- E[ETTR] of arXiv 2410.21680 ---- */
 
+/* A job that waits for slow nodes has their speed whenever one of its N nodes is slow, which each is for a share q of the
+ * time: 1 - (1 - s) (1 - (1 - q)^N). */
+static void a_job_waits_for_its_slow_nodes(void **unused)
+{
+    struct elastic_rates rates = rates_of(24, 4, 16);
+    struct elastic_variant variants[2] = {variant_of("restart", &rates), variant_of("restart", &rates)};
+    struct failure_model model = {
+        .nodes = 24, .batch = 1, .slow_rate = 1e-6, .slow_speed = 0.7, .slow_time = 30000};
+    struct failure_source source = {.model = &model, .horizon = 3e7, .seed = 1, .seeds = 200};
+    struct goodput results[2];
+    struct error err;
+    double q = model.slow_rate * model.slow_time / (1 + model.slow_rate * model.slow_time);
+    double expected = 1 - (1 - model.slow_speed) * (1 - pow(1 - q, model.nodes));
+    (void)unused;
+    variants[1].setup.slow_answer = SLOW_MOVED;
+    variants[1].setup.slow_detect = 1e9;
+    assert_true(goodput_measure(variants, 2, &source, NULL, results, &err));
+    if (!(fabs(results[0].mean - expected) < 0.002))
+        fail_msg("%.5f of full speed, expected %.5f", results[0].mean, expected);
+    assert_true(fabs(results[0].share[ELASTIC_SLOW] + results[0].mean - 1) < 1e-9);
+    assert_true(fabs(results[1].mean - results[0].mean) < 1e-12); /* what nobody knows of is ignored */
+    elastic_rates_release(&rates);
+}
+
 struct job {
     int gpus;
     const char *system;
@@ -411,6 +435,7 @@ static void published_traces_are_read_whole(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_waits_for_its_slow_nodes),
         cmocka_unit_test(goodput_is_the_expected_ettr_where_it_holds),
         cmocka_unit_test(best_interval_is_the_square_root),
         cmocka_unit_test(nothing_lost_needs_no_saves),

@@ -1,6 +1,7 @@
 /* Every policy on random small clusters against its twin, which goes from
  * second to second. */
 #include "elastic/policy/play.h"
+#include "elastic/policy/slow.h"
 #include "support/policy_twin.h"
 #include "support/random_problem.h"
 
@@ -24,6 +25,7 @@ struct episode {
     struct policy_setup setup;
     struct failure_trace trace;
     struct failure_event events[MAX_EVENTS];
+    struct failure_slowdown slow[MAX_EVENTS];
 };
 
 /* Changes of one to three nodes, of which some are lost, some return, and some
@@ -59,6 +61,21 @@ static void random_trace(struct random_source *random, int nodes, struct episode
                 there[node] = !there[node];
         }
     }
+}
+
+/* Nodes that become slow, slower, or recover, also such that are not there. */
+static void random_slow(struct random_source *random, int nodes, struct episode *episode)
+{
+    struct failure_trace *trace = &episode->trace;
+    int pause = random_range(random, 5, 250);
+    trace->slow = episode->slow;
+    episode->setup.slow_answer = (enum slow_answer)random_range(random, 0, SLOW_ANSWERS - 1);
+    episode->setup.slow_detect = random_one_in(random, 4) ? 0 : random_range(random, 0, 90);
+    for (int time = random_range(random, 0, pause); time < trace->horizon && trace->slow_count < MAX_EVENTS;
+         time += random_range(random, 0, pause))
+        trace->slow[trace->slow_count++] =
+            (struct failure_slowdown){time, random_range(random, 0, nodes - 1),
+                                      random_one_in(random, 3) ? 1 : random_range(random, 5, 31) / 32.0};
 }
 
 static double odd_rates(void *context, int nodes)
@@ -100,6 +117,8 @@ static void random_episode(struct random_source *random, bool parcae, struct epi
     episode->setup.costs.interval = random_one_in(random, 6) ? INFINITY : random_range(random, 1, 300);
     episode->setup.exists_once = random_one_in(random, 4);
     random_trace(random, nodes, episode);
+    if (random_one_in(random, 2))
+        random_slow(random, nodes, episode);
 }
 
 static void compare(const struct elastic_policy *policy, const struct episode *episode, int number)
@@ -139,6 +158,61 @@ static void compare_all(const char *name)
     }
 }
 
+/* Micro-batches given one by one to the pipeline that is then done first end as early as can be. */
+static double slots_one_by_one(const double *speed, int pipelines, int stages, int64_t batch)
+{
+    int64_t taken[POLICY_TWIN_MAX_NODES] = {0};
+    double slots = 0;
+    for (int64_t i = 0; i < batch; i++) {
+        int best = 0;
+        for (int p = 1; p < pipelines; p++)
+            if ((double)(taken[p] + stages) / speed[p] < (double)(taken[best] + stages) / speed[best])
+                best = p;
+        slots = fmax(slots, (double)(++taken[best] + stages - 1) / speed[best]);
+    }
+    return slots;
+}
+
+static void moved_work_ends_earliest(void **unused)
+{
+    struct random_source random = {3};
+    int cases = random_cases(3000);
+    (void)unused;
+    for (int i = 0; i < cases; i++) {
+        int stages = random_range(&random, 1, 4), pipelines = random_range(&random, 2, 10),
+            nodes = stages * pipelines;
+        int64_t batch = random_range(&random, 1, 90);
+        struct elastic_rates rates;
+        struct policy_state state;
+        struct policy_setup setup = {.rates = &rates, .slow_answer = SLOW_MOVED};
+        struct error err;
+        double speed[POLICY_TWIN_MAX_NODES];
+        assert_true(elastic_rates_make(&rates, nodes, stages, batch, 1, NULL, NULL, &err));
+        assert_true(policy_state_make(&state, nodes, &err));
+        policy_state_begin(&state, &setup, nodes);
+        slow_begin(&state);
+        policy_state_resize(&state, nodes);
+        policy_state_fill(&state);
+        for (int p = 0; p < pipelines; p++)
+            speed[p] = 1;
+        for (int k = random_range(&random, 1, nodes); k > 0; k--) {
+            int node = random_range(&random, 0, nodes - 1);
+            double pace = 0.02 + 0.97 * random_unit(&random);
+            if (state.slow[node].speed < 1)
+                continue;
+            slow_set(&state, node, pace, 0);
+            state.slow[node].known = true;
+            speed[state.cell[node] / stages] = fmin(speed[state.cell[node] / stages], pace);
+        }
+        double even = (double)((batch + pipelines - 1) / pipelines + stages - 1);
+        double found = even / slow_share(&state), least = slots_one_by_one(speed, pipelines, stages, batch);
+        if (!(fabs(found - least) <= 1e-9 * least))
+            fail_msg("case %d: %.12g slots, one by one %.12g", i, found, least);
+        policy_state_release(&state);
+        elastic_rates_release(&rates);
+    }
+}
+
 /* A number from 0 to 10^6, of any size. */
 static double any_cost(struct random_source *random)
 {
@@ -158,15 +232,22 @@ static void any_run_adds_up(void **unused)
         struct policy_state state;
         struct error err;
         int nodes = random_range(&random, 1, 60), stages = random_range(&random, 1, nodes);
-        struct failure_model model = {.nodes = nodes,
-                                      .rate = pow(10, -3 - 3 * random_unit(&random)),
-                                      .life = (enum failure_distribution)random_range(&random, 0, 2),
-                                      .shape = 0.5 + random_unit(&random),
-                                      .repair = any_cost(&random),
-                                      .batch = 1 + random_unit(&random) * (nodes - 1) / 4};
+        struct failure_model model = {
+            .nodes = nodes,
+            .rate = pow(10, -3 - 3 * random_unit(&random)),
+            .life = (enum failure_distribution)random_range(&random, 0, 2),
+            .shape = 0.5 + random_unit(&random),
+            .repair = any_cost(&random),
+            .batch = 1 + random_unit(&random) * (nodes - 1) / 4,
+            .slow_rate = random_one_in(&random, 2) ? 0 : pow(10, -3 - 3 * random_unit(&random)),
+            .slow_speed = 0.01 + 0.99 * random_unit(&random),
+            .slow_time = 1 + any_cost(&random)};
         struct policy_setup setup = {.rates = &rates,
                                      .spares = random_range(&random, 0, nodes - 1),
-                                     .exists_once = random_one_in(&random, 4)};
+                                     .exists_once = random_one_in(&random, 4),
+                                     .slow_answer =
+                                         (enum slow_answer)random_range(&random, 0, SLOW_ANSWERS - 1),
+                                     .slow_detect = any_cost(&random)};
         double *costs = (double *)(void *)&setup.costs;
         for (size_t k = 0; k < sizeof setup.costs / sizeof *costs; k++)
             costs[k] = any_cost(&random) / 100;
@@ -263,6 +344,7 @@ int main(void)
         cmocka_unit_test(recycle_is_as_its_twin),
         cmocka_unit_test(torchft_is_as_its_twin),
         cmocka_unit_test(lost_shards_cost_the_work_since_the_save),
+        cmocka_unit_test(moved_work_ends_earliest),
         cmocka_unit_test(any_run_adds_up),
     };
     return cmocka_run_group_tests_name("policy_play", tests, NULL, NULL);

@@ -300,6 +300,7 @@ static const struct {
     {"rate", {"rsc-1"}},
     {"policy", {"restart"}},
     {"save-interval", {"none"}},
+    {"slow-policy", {"move"}},
     {"spares", {"1"}},
     {"timeline", {"no-such-folder/file"}},
 };

@@ -108,12 +108,12 @@ static void pass_second(struct twin *twin, double healthy)
         if (--twin->block_left == 0)
             finish_save(twin);
     } else {
-        double top = fmax(healthy, twin->speed);
-        twin->spent[ELASTIC_TRAINED] += twin->speed;
+        double top = fmax(healthy, twin->speed), speed = twin->speed * policy_twin_slow_share(twin);
+        twin->spent[ELASTIC_TRAINED] += speed;
+        twin->spent[ELASTIC_SLOW] += twin->speed - speed;
         twin->spent[ELASTIC_DEGRADED] += top - twin->speed;
         twin->spent[ELASTIC_OVERHEAD] += 1 - top;
-        twin->work += twin->speed;
-        twin->trained_seconds++;
+        twin->work += speed;
         if (++twin->trained >= interval_of(twin)) {
             twin->block_left = block_of(twin);
             if (twin->block_left == 0)
@@ -137,29 +137,32 @@ static void interrupt(struct twin *twin)
 {
     if (twin->trained >= interval_of(twin))
         twin->block_left = block_of(twin); /* the save begins again */
-    twin->trained_seconds = 0;
+    twin->origin = twin->work;
 }
 
-void policy_twin_lose_step(struct twin *twin, double speed, double iteration)
+void policy_twin_lose_step(struct twin *twin, double iteration)
 {
-    if (speed > 0)
-        go_back_to(twin,
-                   fmax(twin->work - speed * fmod(twin->trained_seconds, iteration / speed), twin->copied));
+    if (!twin->orderly && iteration > 0)
+        go_back_to(twin, fmax(twin->work - fmod(twin->work - twin->origin, iteration), twin->copied));
     interrupt(twin);
 }
 
 void policy_twin_lose_to(struct twin *twin, double work)
 {
+    if (twin->orderly) {
+        work = twin->saved = twin->work;
+        twin->extra = block_of(twin);
+    }
     go_back_to(twin, work);
     twin->copied = twin->work;
     twin->trained = twin->block_left = twin->write_count = 0;
-    twin->trained_seconds = 0;
+    twin->origin = twin->work;
 }
 
 void policy_twin_stop(struct twin *twin, double detect, double restart)
 {
-    twin->detect_left = (int)detect;
-    twin->restart_left = (int)restart;
+    twin->detect_left = twin->orderly ? 0 : (int)detect;
+    twin->restart_left = (int)restart + twin->extra;
     twin->waits = false;
     interrupt(twin);
 }
@@ -300,12 +303,11 @@ static void react_parcae(struct twin *twin, const struct list *lost, const struc
 {
     bool waited = twin->waits, stopped = twin->detect_left + twin->restart_left > 0;
     bool warned = twin->costs->notice > 0 && twin->costs->notice >= twin->costs->migrate;
-    double speed = twin->speed;
     if (policy_twin_apply(twin, lost, back) > 0) {
         twin->from_save = twin->from_save || a_stage_is_gone(twin) || (twin->setup->exists_once && !warned);
         warned = warned && !twin->from_save;
         if (!warned)
-            policy_twin_lose_step(twin, speed, twin->rates->full);
+            policy_twin_lose_step(twin, twin->rates->full);
         policy_twin_use_pipelines(twin, policy_twin_whole_pipelines(twin) < twin->pipelines
                                             ? policy_twin_whole_pipelines(twin)
                                             : twin->pipelines);
@@ -389,6 +391,121 @@ static void react(struct twin *twin, const struct list *lost, const struct list 
         react_restart(twin, lost, back);
 }
 
+/* ---- slow nodes ---- */
+
+static int cell_of(const struct twin *twin, int node)
+{
+    for (int cell = 0; cell < twin->cells; cell++)
+        if (twin->node_of[cell] == node)
+            return cell;
+    return -1;
+}
+
+static bool runs(const struct twin *twin)
+{
+    return !twin->waits && twin->detect_left + twin->restart_left == 0;
+}
+
+static void divide_anew(struct twin *twin, int node)
+{
+    if (runs(twin) && cell_of(twin, node) >= 0 && twin->cells > twin->rates->stages) {
+        policy_twin_stop(twin, 0, twin->costs->reroute);
+        twin->saved_now = false;
+    }
+}
+
+static void react_one(struct twin *twin, int node, bool comes)
+{
+    struct list lost = {0}, back = {0};
+    push(comes ? &back : &lost, node);
+    twin->orderly = !comes;
+    twin->extra = 0;
+    react(twin, &lost, &back);
+    twin->orderly = false;
+    twin->extra = 0;
+    twin->saved_now = false;
+}
+
+static void change_pace(struct twin *twin, int node, double pace)
+{
+    bool there = has(&twin->spares, node) || cell_of(twin, node) >= 0;
+    bool known = twin->known[node], away = twin->away[node];
+    if (!there && !away)
+        return;
+    if (!(twin->pace[node] < 1))
+        twin->known_at[node] = twin->now + (int)twin->setup->slow_detect;
+    twin->pace[node] = pace;
+    if (pace < 1)
+        return;
+    twin->known[node] = twin->away[node] = false;
+    if (away)
+        react_one(twin, node, true);
+    else if (known && twin->setup->slow_answer == SLOW_MOVED)
+        divide_anew(twin, node);
+}
+
+static void learn_of_slow(struct twin *twin)
+{
+    for (int node = 0; node < twin->rates->nodes; node++) {
+        if (!(twin->pace[node] < 1) || twin->known[node] || twin->known_at[node] > twin->now ||
+            twin->setup->slow_answer == SLOW_IGNORED)
+            continue;
+        twin->known[node] = true;
+        if (twin->setup->slow_answer == SLOW_MOVED) {
+            divide_anew(twin, node);
+        } else {
+            twin->away[node] = true;
+            react_one(twin, node, false);
+        }
+    }
+}
+
+static double taken_by(double slots, double speed, double bubble)
+{
+    double count = floor(slots * speed - bubble + 1e-9);
+    return count > 0 ? count : 0;
+}
+
+/* Tries every time at which any pipeline can end. */
+double policy_twin_slow_share(const struct twin *twin)
+{
+    int stages = twin->rates->stages, count = (twin->cells + stages - 1) / stages, others = 0;
+    double truth[POLICY_TWIN_MAX_NODES + 1], known[POLICY_TWIN_MAX_NODES + 1], worst = 1, bubble = stages - 1;
+    double batch = (double)twin->rates->batch, best = INFINITY, left = batch, slots = 0;
+    for (int p = 0; p < count; p++)
+        truth[p] = known[p] = 1;
+    for (int cell = 0; cell < twin->cells; cell++) {
+        int node = twin->node_of[cell], p = cell / stages;
+        if (node < 0)
+            continue;
+        worst = fmin(worst, twin->pace[node]);
+        truth[p] = fmin(truth[p], twin->pace[node]);
+        if (twin->known[node])
+            known[p] = fmin(known[p], twin->pace[node]);
+    }
+    if (twin->setup->slow_answer != SLOW_MOVED || count < 2)
+        return worst;
+    for (int p = 0; p < count; p++)
+        for (int m = 1; m <= batch; m++) {
+            double time = (m + bubble) / known[p], done = 0;
+            for (int q = 0; time < best && q < count; q++)
+                done += taken_by(time, known[q], bubble);
+            if (time < best && done >= batch)
+                best = time;
+        }
+    for (int p = 0; p < count; p++) {
+        double taken = known[p] < 1 ? taken_by(best, known[p], bubble) : 0;
+        others += !(known[p] < 1);
+        left -= taken;
+        if (taken > 0)
+            slots = fmax(slots, (taken + bubble) / truth[p]);
+    }
+    for (int p = 0; p < count; p++)
+        if (!(known[p] < 1) && left > 0)
+            slots = fmax(slots, (ceil(left / others) + bubble) / truth[p]);
+    return (ceil(batch / count) + bubble) / slots;
+}
+
 static void wake_up(struct twin *twin)
 {
     bool running = !twin->waits && twin->detect_left + twin->restart_left == 0;
@@ -424,16 +541,30 @@ void policy_twin_play(const char *policy, const struct policy_setup *setup, cons
         push(&twin.spares, node);
     begin(&twin);
     double healthy = healthy_of(&twin);
-    for (int at = 0; twin.now < trace->horizon; twin.now++) {
+    for (int node = 0; node <= POLICY_TWIN_MAX_NODES; node++)
+        twin.pace[node] = 1;
+    for (int at = 0, slow = 0; twin.now < trace->horizon; twin.now++) {
         struct list lost = {0}, back = {0};
         finish_writes(&twin, twin.now);
-        for (; at < trace->count && trace->events[at].time <= twin.now; at++)
-            push(trace->events[at].returned ? &back : &lost, trace->events[at].node);
-        result->losses += lost.count;
+        for (; at < trace->count && trace->events[at].time <= twin.now; at++) {
+            int node = trace->events[at].node;
+            if (trace->events[at].returned) {
+                push(&back, node);
+                continue;
+            }
+            result->losses++;
+            if (!twin.away[node])
+                push(&lost, node);
+            twin.pace[node] = 1;
+            twin.known[node] = twin.away[node] = false;
+        }
         if (lost.count + back.count > 0) {
             react(&twin, &lost, &back);
             twin.saved_now = false;
         }
+        for (; slow < trace->slow_count && trace->slow[slow].time <= twin.now; slow++)
+            change_pace(&twin, trace->slow[slow].node, trace->slow[slow].speed);
+        learn_of_slow(&twin);
         wake_up(&twin);
         pass_second(&twin, healthy);
     }

@@ -57,7 +57,7 @@ struct twin {
     double speed, iteration, wake;
     bool wake_at_save;
     double work, copied, saved;
-    int trained_seconds;     /* since the iterations began */
+    double origin;           /* work when the iterations began */
     int trained, block_left; /* since the last save; of the save */
     struct {
         double work;
@@ -65,6 +65,12 @@ struct twin {
     } writes[8];
     int write_count, save_count;
     bool saved_now;
+    /* slow nodes: their speed, 1: not slow; when the job knows, and whether it has dropped them */
+    double pace[POLICY_TWIN_MAX_NODES + 1];
+    int known_at[POLICY_TWIN_MAX_NODES + 1];
+    bool known[POLICY_TWIN_MAX_NODES + 1], away[POLICY_TWIN_MAX_NODES + 1];
+    bool orderly; /* this change was known before */
+    int extra;    /* seconds of the save before it */
     double *spent;
 };
 
@@ -74,13 +80,14 @@ double policy_twin_equal(const struct twin *twin, int pipelines);
 int policy_twin_whole_pipelines(const struct twin *twin);
 void policy_twin_put(struct twin *twin, int cell);
 void policy_twin_use_cells(struct twin *twin, int cells);
-void policy_twin_lose_step(struct twin *twin, double speed, double iteration);
+void policy_twin_lose_step(struct twin *twin, double iteration);
 void policy_twin_lose_to(struct twin *twin, double work);
 void policy_twin_stop(struct twin *twin, double detect, double restart);
 void policy_twin_wait_for_nodes(struct twin *twin);
 int policy_twin_apply(struct twin *twin, const struct list *lost, const struct list *back);
 void policy_twin_use_pipelines(struct twin *twin, int pipelines);
 void policy_twin_restart_all(struct twin *twin, bool noticed);
+double policy_twin_slow_share(const struct twin *twin);
 int policy_twin_useful(const struct twin *twin);
 void policy_twin_set_bamboo(struct twin *twin);
 int policy_twin_holes_of_replica(const struct twin *twin, int replica);

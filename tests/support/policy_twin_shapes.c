@@ -36,7 +36,6 @@ static bool a_part_is_gone(const struct twin *twin)
 void policy_twin_react_oobleck(struct twin *twin, const struct list *lost, const struct list *back)
 {
     bool waited = twin->waits;
-    double speed = twin->speed;
     bool hit = policy_twin_apply(twin, lost, back) > 0;
     twin->from_save = twin->from_save || (hit && (twin->setup->exists_once || a_part_is_gone(twin)));
     if (!hit && !waited && policy_twin_useful(twin) <= twin->cells)
@@ -46,7 +45,7 @@ void policy_twin_react_oobleck(struct twin *twin, const struct list *lost, const
     if (twin->from_save)
         policy_twin_lose_to(twin, twin->saved);
     else if (hit)
-        policy_twin_lose_step(twin, speed, twin->rates->full);
+        policy_twin_lose_step(twin, twin->rates->full);
     if (twin->speed <= 0)
         policy_twin_wait_for_nodes(twin);
     else
@@ -86,7 +85,7 @@ void policy_twin_react_bamboo(struct twin *twin, const struct list *lost, const 
 {
     bool waited = twin->waits, broken = false;
     int stages = twin->rates->stages;
-    double speed = twin->speed, iteration = twin->iteration;
+    double iteration = twin->iteration;
     bool hit = policy_twin_apply(twin, lost, back) > 0;
     for (int i = 0; i < twin->holes.count; i++) {
         int cell = twin->holes.items[i], before = cell % stages == 0 ? cell + stages - 1 : cell - 1;
@@ -104,7 +103,7 @@ void policy_twin_react_bamboo(struct twin *twin, const struct list *lost, const 
         if (twin->from_save)
             policy_twin_lose_to(twin, twin->saved);
         else if (broken && hit)
-            policy_twin_lose_step(twin, speed, iteration);
+            policy_twin_lose_step(twin, iteration);
         policy_twin_use_pipelines(twin, policy_twin_whole_pipelines(twin));
         policy_twin_set_bamboo(twin);
         if (twin->pipelines > 0)
@@ -140,7 +139,6 @@ void policy_twin_react_recycle(struct twin *twin, const struct list *lost, const
 {
     const struct elastic_rates *rates = twin->rates;
     bool waited = twin->waits;
-    double speed = twin->speed;
     bool hit = policy_twin_apply(twin, lost, back) > 0;
     if (twin->pipelines > 0 && holes_of_stage(twin, worst_stage(twin)) == twin->pipelines)
         twin->from_save = true;
@@ -154,7 +152,7 @@ void policy_twin_react_recycle(struct twin *twin, const struct list *lost, const
         return;
     }
     if (hit)
-        policy_twin_lose_step(twin, speed, rates->full);
+        policy_twin_lose_step(twin, rates->full);
     int filled = 0;
     for (; twin->spares.count > 0 && twin->holes.count > 0; filled++) {
         int top = holes_of_stage(twin, worst_stage(twin)), cell = 0;
@@ -196,7 +194,7 @@ void policy_twin_form_quorum(struct twin *twin)
     twin->iteration = twin->rates->full * in / twin->rates->pipelines;
     twin->waits = in == 0;
     if (in != before)
-        twin->trained_seconds = 0;
+        twin->origin = twin->work;
     if (in > 0)
         twin->from_save = false;
 }
@@ -204,7 +202,7 @@ void policy_twin_form_quorum(struct twin *twin)
 void policy_twin_react_torchft(struct twin *twin, const struct list *lost, const struct list *back)
 {
     bool waited = twin->waits, broke = false;
-    double speed = twin->speed, iteration = twin->iteration;
+    double iteration = twin->iteration;
     int left = 0;
     policy_twin_apply(twin, lost, back);
     for (int r = 0; r < twin->rates->pipelines; r++) {
@@ -222,7 +220,7 @@ void policy_twin_react_torchft(struct twin *twin, const struct list *lost, const
             twin->ready[r] = INFINITY;
         policy_twin_lose_to(twin, twin->saved);
     } else if (broke) {
-        policy_twin_lose_step(twin, speed, iteration);
+        policy_twin_lose_step(twin, iteration);
     }
     while (twin->spares.count > 0 && twin->holes.count > 0) {
         int fewest = POLICY_TWIN_MAX_NODES, cell = 0;

@@ -9,7 +9,6 @@
 #include "figure/elastic.h"
 #include "figure/gnuplot.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +20,10 @@ static void complete_row(const struct goodput_rows *answer, struct goodput_row *
     const struct failure_model *model = &answer->model;
     double restart = costs->detect + costs->restart + costs->load;
     row->spares = row->variant.policy->fixed ? row->variant.setup.spares : INT64_MIN;
-    if (!answer->drawn || model->repair > 0 || model->batch > 1 || model->life != FAILURE_EXPONENTIAL ||
-        row->variant.policy != elastic_policy_named("restart") || row->variant.setup.spares > 0 ||
-        row->variant.setup.need > 0 || !isfinite(costs->interval))
+    row->slow_policy = answer->slow ? slow_answer_names[row->variant.setup.slow_answer] : NULL;
+    if (!answer->drawn || answer->slow || model->repair > 0 || model->batch > 1 ||
+        model->life != FAILURE_EXPONENTIAL || row->variant.policy != elastic_policy_named("restart") ||
+        row->variant.setup.spares > 0 || row->variant.setup.need > 0 || !isfinite(costs->interval))
         return;
     row->closed.ettr = failure_expected_ettr(model->nodes, model->rate, restart, costs->interval,
                                              costs->save_block, &row->closed.holds);
@@ -47,148 +47,6 @@ static void goodput_complete(struct goodput_rows *answer)
     answer->seeds = answer->rows[0].goodput.seeds;
 }
 
-/* ---- text ---- */
-
-/* "154 days", "13.9 h", "20 min" */
-static const char *long_time(char text[32], double seconds)
-{
-    bool days = seconds >= 2 * SECONDS_PER_DAY, hours = seconds >= 3600;
-    snprintf(text, 32, "%.3g %s",
-             seconds / (days    ? SECONDS_PER_DAY
-                        : hours ? 3600
-                                : 60),
-             days    ? "days"
-             : hours ? "h"
-                     : "min");
-    return text;
-}
-
-static void print_head(const struct goodput_rows *answer, struct text *out)
-{
-    const struct failure_model *model = &answer->model;
-    double losses = answer->rows[0].goodput.losses;
-    char each[32], any[32], back[32];
-    if (answer->drawn && model->rate > 0) {
-        text_format(out, "%d nodes, each fails every %s; ", answer->rates.nodes,
-                    long_time(each, 1 / model->rate));
-        if (model->repair > 0)
-            text_format(out, "repaired in %s\n", long_time(back, model->repair));
-        else
-            text_add(out, "replaced at once\n");
-        text_format(out, "a node of the job fails every %s on average\n", long_time(any, answer->mttf));
-        if (answer->fact)
-            text_format(out, "rate of %s\n  %s\n", answer->fact->title, answer->source);
-    } else if (answer->drawn) {
-        text_format(out, "%d nodes that never fail\n", answer->rates.nodes);
-    } else {
-        text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->trace);
-    }
-    text_format(out, "%.4g loss%s in %.4g days; %d run%s\n\n", losses, losses == 1 ? "" : "es",
-                answer->horizon / SECONDS_PER_DAY, answer->seeds, answer->seeds == 1 ? "" : "s");
-}
-
-static void print_expectation(const struct goodput_rows *answer, struct text *out)
-{
-    for (int i = 0; i < answer->count; i++) {
-        const struct goodput_expectation *expected = answer->rows[i].expected;
-        if (!expected)
-            continue;
-        text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, simulated %.2f %%;\n",
-                    100 * expected->ettr, 100 * answer->rows[i].goodput.mean);
-        if (expected->holds)
-            text_add(out, "its assumption of rare losses holds\n");
-        else
-            text_format(out, "its assumption of rare losses does not hold (the exact formula: %.2f %%)\n",
-                        100 * expected->exact);
-    }
-}
-
-/* A policy that mostly waits for nodes says nothing of the policy: it needs more of them than there are. */
-#define MOSTLY_WAITS 0.25
-
-static void print_waits(const struct goodput_rows *answer, struct text *out)
-{
-    const struct goodput_row *worst = NULL;
-    for (int i = 0; i < answer->count; i++)
-        if (answer->rows[i].goodput.share[ELASTIC_WAIT] >
-            (worst ? worst->goodput.share[ELASTIC_WAIT] : MOSTLY_WAITS))
-            worst = &answer->rows[i];
-    if (!worst)
-        return;
-    const struct policy_setup *setup = &worst->variant.setup;
-    int need = setup->need > 0 ? setup->need : answer->rates.nodes - setup->spares;
-    text_format(out,
-                "\n%s waits %.1f %% of the time until %d of %d nodes are available:\n"
-                "hold some back with --spares N or '--spares best', or go on with fewer, --need N\n",
-                worst->variant.policy->name, 100 * worst->goodput.share[ELASTIC_WAIT], need,
-                answer->rates.nodes);
-}
-
-static void print_notes(const struct goodput_rows *answer, struct text *out)
-{
-    struct unit_texts units = {0};
-    print_waits(answer, out);
-    if (answer->copies > 0)
-        text_format(out, "\ncopies of layers add %s on average to each reconfiguration\n",
-                    unit_text(&units, answer->copies, UNIT_TIME));
-    if (answer->exists_once)
-        text_add(out,
-                 "\nstates have a single copy, sharded over all pipelines (ZeRO): after a loss, oobleck,\n"
-                 "recycle and torchft load the last save, bamboo does so if neighbours are lost, and\n"
-                 "parcae reads its parameter server\n");
-    else if (answer->checkpoints > 0)
-        text_format(
-            out,
-            "\n%.3g %% of single losses need a checkpoint with this plan: some layers have no copy left\n",
-            100 * answer->checkpoints);
-    if (answer->mixed)
-        text_add(out, "\nspeeds assume that losses hit the device types in proportion to their nodes\n");
-}
-
-static void print_policies(const struct goodput_rows *answer, struct text *out)
-{
-    text_format(out, "%-15s %8s  %-17s %11s %6s\n", "policy", "goodput", "90 % interval", "saves every",
-                "spares");
-    for (int i = 0; i < answer->count; i++) {
-        const struct goodput_row *row = &answer->rows[i];
-        struct unit_texts units = {0};
-        char range[48] = "one run", spares[24] = "-";
-        if (row->goodput.seeds > 1)
-            snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
-        if (row->spares >= 0)
-            snprintf(spares, sizeof spares, "%" PRId64, row->spares);
-        text_format(out, "%-15s %6.2f %%  %-17s %11s %6s\n", row->variant.policy->name,
-                    100 * row->goodput.mean, range,
-                    isfinite(row->variant.setup.costs.interval)
-                        ? unit_text(&units, row->variant.setup.costs.interval, UNIT_TIME)
-                        : "never",
-                    spares);
-    }
-}
-
-static void print_causes(const struct goodput_rows *answer, struct text *out)
-{
-    text_format(out, "\n%-15s", "% of the time");
-    for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
-        text_format(out, " %8s", elastic_cause_name((enum elastic_cause)cause));
-    text_add(out, "\n");
-    for (int i = 0; i < answer->count; i++) {
-        text_format(out, "%-15s", answer->rows[i].variant.policy->name);
-        for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
-            text_format(out, " %8.2f", 100 * answer->rows[i].goodput.share[cause]);
-        text_add(out, "\n");
-    }
-}
-
-static void goodput_print(const struct goodput_rows *answer, struct text *out)
-{
-    print_head(answer, out);
-    print_policies(answer, out);
-    print_causes(answer, out);
-    print_expectation(answer, out);
-    print_notes(answer, out);
-}
-
 /* ---- JSON ---- */
 
 static const struct field policy_fields[] = {
@@ -209,7 +67,9 @@ static const struct field row_fields[] = {
     FIELD_OUT(struct goodput_row, "high", goodput.high, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "save_interval", variant.setup.costs.interval, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "spares", spares, FIELD_INT64),
+    FIELD(struct goodput_row, slow_policy, FIELD_TEXT, 0, 0),
     FIELD_OUT(struct goodput_row, "losses", goodput.losses, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "slowdowns", goodput.slow, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "restarts", goodput.restarts, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "reconfigurations", goodput.changes, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "saves", goodput.saves, FIELD_DOUBLE),
@@ -347,7 +207,10 @@ static bool read_failures(struct goodput_rows *answer, const struct elastic_kit 
         (struct failure_model){.life = (enum failure_distribution)option_index(goodput_lives, given->life),
                                .shape = given->shape,
                                .repair = given->repair,
-                               .batch = given->together};
+                               .batch = given->together,
+                               .slow_rate = failure_rate_of_node_days(given->slow_rate),
+                               .slow_speed = given->slow_speed,
+                               .slow_time = given->slow_time};
     return read_rate(answer, &answer->model.rate, err);
 }
 
@@ -370,6 +233,7 @@ static bool draw_first(struct goodput_rows *answer, struct error *err)
                            (uint64_t)answer->given->seed, err))
             return false;
     }
+    answer->slow = answer->traces->slow_count > 0 || answer->model.slow_rate > 0;
     struct failure_source given = {.trace = answer->traces};
     return goodput_loss_rate(&given, &answer->losses_per_second, err);
 }
@@ -382,11 +246,50 @@ static bool add_policy(struct goodput_rows *answer, const struct elastic_policy 
                                       .setup = {.rates = &answer->rates,
                                                 .costs = answer->costs,
                                                 .need = (int)answer->given->need,
-                                                .exists_once = answer->exists_once}};
+                                                .exists_once = answer->exists_once,
+                                                .slow_detect = answer->given->slow_detect}};
     variant.setup.costs.reconfigure += answer->copies;
-    return VECTOR_ADD(answer->rows, answer->count, answer->row_capacity,
-                      (struct goodput_row){.variant = variant}) ||
-           error_memory(err);
+    for (int i = 0; i < answer->slow_answer_count; i++) {
+        variant.setup.slow_answer = answer->slow_answers[i];
+        snprintf(variant.name, sizeof variant.name, "%s%s%s", policy->name,
+                 answer->slow_answer_count > 1 ? "+" : "",
+                 answer->slow_answer_count > 1 ? slow_answer_names[answer->slow_answers[i]] : "");
+        if (!VECTOR_ADD(answer->rows, answer->count, answer->row_capacity,
+                        (struct goodput_row){.variant = variant}))
+            return error_memory(err);
+    }
+    return true;
+}
+
+/* The next word of "a,b"; *at is moved behind it. */
+static bool next_choice(const char *option, const char *const *words, const char **at, int *choice,
+                        struct error *err)
+{
+    char name[32];
+    size_t length = strcspn(*at, ",");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *at);
+    *at += length;
+    return option_choose(option, words, name, choice, err);
+}
+
+static bool choose_slow_answers(struct goodput_rows *answer, struct error *err)
+{
+    if (!answer->slow && strcmp(answer->given->slow_policy, "ignore") != 0)
+        return error_set(err, ERROR_USAGE,
+                         "--slow-policy: no node is ever slow: give --slow-rate, or a table of --failures "
+                         "with slow nodes");
+    for (const char *at = answer->given->slow_policy;; at++) {
+        int choice;
+        if (!next_choice("slow-policy", slow_answer_names, &at, &choice, err))
+            return false;
+        for (int i = 0; i < answer->slow_answer_count; i++)
+            if (answer->slow_answers[i] == (enum slow_answer)choice)
+                return error_set(err, ERROR_USAGE, "--slow-policy: '%s' is given twice",
+                                 slow_answer_names[choice]);
+        answer->slow_answers[answer->slow_answer_count++] = (enum slow_answer)choice;
+        if (!*at)
+            return true;
+    }
 }
 
 /* "oobleck,varuna" */
@@ -394,13 +297,9 @@ static bool add_policies(struct goodput_rows *answer, const char *names, const c
                          const struct elastic_policy *const *policies, struct error *err)
 {
     for (const char *at = names;; at++) {
-        char name[32];
-        size_t length = strcspn(at, ",");
         int choice;
-        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), at);
-        if (!option_choose("policy", words, name, &choice, err) || !add_policy(answer, policies[choice], err))
+        if (!next_choice("policy", words, &at, &choice, err) || !add_policy(answer, policies[choice], err))
             return false;
-        at += length;
         if (!*at)
             return true;
     }
@@ -570,9 +469,9 @@ bool goodput_answer(const struct rh_elastic_request *given, const struct api_cal
     answer.traces = calloc((size_t)given->seeds, sizeof *answer.traces);
     bool ok = (answer.traces || error_memory(err)) && read_failures(&answer, kit, err) &&
               make_rates(&answer, kit, (int)given->faults, err) && draw_first(&answer, err) &&
-              choose_policies(&answer, err) && (pool = parallel_new(answer.threads, err)) &&
-              measure_all(&answer, pool, err) && show_first(&answer, &report->drawing, err) &&
-              deliver(&answer, report, err);
+              choose_slow_answers(&answer, err) && choose_policies(&answer, err) &&
+              (pool = parallel_new(answer.threads, err)) && measure_all(&answer, pool, err) &&
+              show_first(&answer, &report->drawing, err) && deliver(&answer, report, err);
     parallel_free(pool);
     free(answer.rows);
     for (int i = 0; answer.traces && i < given->seeds; i++)

@@ -18,7 +18,8 @@ struct goodput_expectation {
 struct goodput_row {
     struct elastic_variant variant;
     struct goodput goodput;
-    int64_t spares; /* INT64_MIN: the policy has none */
+    int64_t spares;          /* INT64_MIN: the policy has none */
+    const char *slow_policy; /* NULL: no node is ever slow */
     struct goodput_expectation closed;
     const struct goodput_expectation *expected; /* NULL: the closed form says nothing of it */
 };
@@ -38,6 +39,9 @@ struct goodput_rows {
     double checkpoints;              /* share of single losses for which the plan needs a checkpoint */
     bool exists_once;                /* state is sharded over all nodes of the plan */
     bool mixed;                      /* nodes of several kinds */
+    bool slow;                       /* nodes become slow */
+    enum slow_answer slow_answers[SLOW_ANSWERS];
+    int slow_answer_count;
     int count;
     struct goodput_row *rows;
     size_t row_capacity;
@@ -54,5 +58,8 @@ bool goodput_is_asked(const struct rh_elastic_request *given);
  * and iteration. */
 bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
                     const struct elastic_kit *kit, struct api_report *report, struct error *err);
+
+/* Adds the answer as text. */
+void goodput_print(const struct goodput_rows *answer, struct text *out);
 
 #endif

@@ -317,7 +317,7 @@ bool elastic_draw_series(const struct elastic_series *series, int count, double 
     for (int i = 0; ok && i < count; i++) {
         double *bins = values + (size_t)(i + 1) * DRAWN_BINS;
         elastic_series_bins(&series[i], horizon, bins, DRAWN_BINS);
-        lines[i] = (struct figure_line){.title = series[i].policy->name, .values = bins};
+        lines[i] = (struct figure_line){.title = series[i].name, .values = bins};
     }
     for (int i = 0; ok && i < DRAWN_BINS; i++)
         days[i] = (i + 0.5) * horizon / DRAWN_BINS / SECONDS_PER_DAY;

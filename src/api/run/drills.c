@@ -63,6 +63,10 @@ static bool read_failures(struct drill_options *options, const char *path, struc
         ok = error_set(err, ERROR_INPUT,
                        "%s: only %d of the %d nodes are available at the beginning; a drill needs all", path,
                        trace.present, nodes);
+    if (ok && trace.slow_count > 0)
+        ok = error_set(err, ERROR_INPUT,
+                       "%s: nodes that are slow or recover; a drill only loses nodes: leave these lines out",
+                       path);
     for (int i = 0; ok && i < trace.count; i++)
         ok = add_fate(options, trace.events[i].returned ? DRILL_RETURN : DRILL_KILL, trace.events[i].node,
                       trace.events[i].time, path, err);

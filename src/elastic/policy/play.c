@@ -1,6 +1,7 @@
 #include "elastic/policy/play.h"
 
 #include "core/stop.h"
+#include "elastic/policy/slow.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct player {
     struct saving saving;
     struct policy_step step; /* the last answer */
     double healthy;          /* speed with all nodes */
+    double slow;             /* share of it that slow nodes leave */
     double now;
     double detect_left, restart_left; /* of the stop */
     bool waits;
@@ -110,10 +112,12 @@ static void train(struct player *player, double seconds)
     const struct saving *saving = &player->saving;
     double before = training_within(saving, player->at);
     double training = training_within(saving, player->at + seconds) - before;
-    double best = fmax(player->healthy, speed), work = player->work;
+    double best = fmax(player->healthy, speed), work = player->work, full = speed;
+    speed *= player->slow;
     tell(player, seconds, speed, ELASTIC_TRAINED);
     spent[ELASTIC_TRAINED] += speed * training;
-    spent[ELASTIC_DEGRADED] += (best - speed) * training;
+    spent[ELASTIC_SLOW] += (full - speed) * training;
+    spent[ELASTIC_DEGRADED] += (best - full) * training;
     spent[ELASTIC_OVERHEAD] += (1 - best) * training;
     spent[ELASTIC_SAVE] += seconds - training;
     player->work += speed * training;
@@ -239,27 +243,104 @@ static void wake(struct player *player)
     follow(player, &before);
 }
 
+/* Tells the policy of a change, and follows its answer. An orderly change was known before: the job saves first, so
+ * that no work is lost, and has nothing to detect. */
+static void tell_policy(struct player *player, struct policy_change *all, bool orderly)
+{
+    struct policy_step before = ask(player), *step = &player->step;
+    all->time = player->now;
+    all->stopped = is_stopped(player);
+    player->policy->change(player->state, all, step);
+    if (orderly) {
+        step->detect = 0;
+        if (step->loss == POLICY_LOSES_COPY || step->loss == POLICY_LOSES_SAVE) {
+            step->restart += player->saving.block;
+            player->saved = player->copied = player->work;
+        } else {
+            step->loss = POLICY_KEEPS;
+        }
+    }
+    follow(player, &before);
+}
+
+/* Returns whether the policy learns of it: it does not if the job had dropped the node. */
+static bool lose_node(struct player *player, int node)
+{
+    bool away = player->state->slow[node].away;
+    slow_set(player->state, node, 1, player->now);
+    player->result->losses++;
+    return !away;
+}
+
 /* Tells the policy of events first … end-1, all of one time. */
 static void change(struct player *player, const struct failure_trace *trace, int first, int end)
 {
     int *room = player->state->room, lost = 0, returned = 0;
     int *back = room + player->state->nodes + 1;
-    struct policy_step before;
-    struct policy_change all = {
-        .time = player->now, .lost = room, .returned = back, .stopped = is_stopped(player)};
+    struct policy_change all = {.lost = room, .returned = back};
     for (int i = first; i < end; i++) {
         const struct failure_event *event = &trace->events[i];
         if (event->returned && returned < player->state->nodes)
             back[returned++] = event->node;
-        else if (!event->returned && lost < player->state->nodes)
+        else if (!event->returned && lost < player->state->nodes && lose_node(player, event->node))
             room[lost++] = event->node;
     }
     all.lost_count = lost;
     all.returned_count = returned;
-    player->result->losses += lost;
-    before = ask(player);
-    player->policy->change(player->state, &all, &player->step);
-    follow(player, &before);
+    if (lost + returned > 0)
+        tell_policy(player, &all, false);
+}
+
+/* Work is divided anew, which stops the job. */
+static void move_work(struct player *player, int node)
+{
+    const struct policy_state *state = player->state;
+    if (is_stopped(player) || state->cell[node] < 0 || state->cells <= state->rates->stages)
+        return;
+    go_back(player, POLICY_KEEPS, 0);
+    player->restart_left = state->setup->costs.reroute;
+    player->result->changes++;
+    player->save_wake = player->step.wake_at_save ? end_of_save(player) : INFINITY;
+}
+
+/* A node that the job has dropped comes back. */
+static void take_back(struct player *player, int node)
+{
+    struct policy_change all = {.returned_count = 1, .returned = player->state->room};
+    player->state->room[0] = node;
+    tell_policy(player, &all, false);
+}
+
+/* A node becomes slow, or recovers. */
+static void slow_down(struct player *player, int node, double speed)
+{
+    struct policy_state *state = player->state;
+    struct slow_node before = state->slow[node];
+    if (!before.away && state->cell[node] == CELL_GONE)
+        return;
+    player->result->slow += speed < 1 && !(before.speed < 1);
+    slow_set(state, node, speed, player->now);
+    if (speed < 1)
+        return;
+    if (before.away)
+        take_back(player, node);
+    else if (before.known && state->setup->slow_answer == SLOW_MOVED)
+        move_work(player, node);
+}
+
+/* The job knows of a slow node. */
+static void answer_slow(struct player *player, int node)
+{
+    struct policy_state *state = player->state;
+    struct policy_change all = {.lost_count = 1, .lost = state->room};
+    state->slow[node].known = true;
+    if (state->setup->slow_answer == SLOW_MOVED) {
+        move_work(player, node);
+        return;
+    }
+    state->slow[node].away = true;
+    state->room[0] = node;
+    tell_policy(player, &all, true);
 }
 
 #define SEEN 16384 /* nodes that steps have seen between two looks for a stop */
@@ -270,6 +351,15 @@ static bool goes_on(int64_t *seen, int nodes)
         return true;
     *seen = 0;
     return !stop_wanted();
+}
+
+static int first_of(const double *times, int count)
+{
+    int first = 0;
+    for (int i = 1; i < count; i++)
+        if (times[i] < times[first])
+            first = i;
+    return first;
 }
 
 void elastic_play(const struct elastic_policy *policy, const struct policy_setup *setup,
@@ -286,18 +376,29 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
                             .save_wake = INFINITY};
     memset(result, 0, sizeof *result);
     policy_state_begin(state, setup, trace->present);
+    slow_begin(state);
     player.healthy = policy->healthy(state);
     policy->begin(state, &player.step);
     player.waits = player.step.waits;
     int64_t seen = 0; /* nodes: a step may look at all of them */
-    for (int i = 0; player.now < trace->horizon && goes_on(&seen, trace->nodes);) {
-        double next = fmin(trace->horizon, next_wake(&player));
-        bool event = i < trace->count && trace->events[i].time <= next;
-        advance(&player, fmax(event ? trace->events[i].time : next, player.now));
-        if (event) {
+    for (int i = 0, slow = 0; player.now < trace->horizon && goes_on(&seen, trace->nodes);) {
+        int node = 0;
+        /* of one time: losses and returns, then nodes that become slow, then what the job learns of them */
+        const double times[] = {i < trace->count ? trace->events[i].time : INFINITY,
+                                slow < trace->slow_count ? trace->slow[slow].time : INFINITY,
+                                slow_next_known(state, &node), fmin(trace->horizon, next_wake(&player))};
+        int first = first_of(times, (int)(sizeof times / sizeof *times));
+        player.slow = slow_share(state);
+        advance(&player, fmax(times[first], player.now));
+        if (first == 0) {
             int end = failures_end_of_change(trace, i);
             change(&player, trace, i, end);
             i = end;
+        } else if (first == 1) {
+            slow_down(&player, trace->slow[slow].node, trace->slow[slow].speed);
+            slow++;
+        } else if (first == 2) {
+            answer_slow(&player, node);
         } else if (player.now < trace->horizon) {
             wake(&player);
         }
@@ -306,10 +407,12 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
 
 const char *elastic_cause_name(enum elastic_cause cause)
 {
-    static const char *const names[ELASTIC_CAUSE_COUNT] = {"trained", "lost",     "detect",   "restart",
-                                                           "wait",    "degraded", "overhead", "save"};
+    static const char *const names[ELASTIC_CAUSE_COUNT] = {"trained",  "lost", "detect",   "restart", "wait",
+                                                           "degraded", "slow", "overhead", "save"};
     return names[cause];
 }
+
+const char *const slow_answer_names[SLOW_ANSWERS + 1] = {"ignore", "move", "drop", NULL};
 
 bool elastic_setup_check(const struct policy_setup *setup, struct error *err)
 {
@@ -324,6 +427,10 @@ bool elastic_setup_check(const struct policy_setup *setup, struct error *err)
     if (!(costs->interval >= 1e-3))
         return error_set(err, ERROR_INPUT, "elastic: expected an interval of saves above 1 ms, found %g s",
                          costs->interval);
+    if (!(setup->slow_detect >= 0 && setup->slow_detect <= 1e9))
+        return error_set(err, ERROR_INPUT,
+                         "elastic: expected 0 to 1e9 s until a slow node is known, found %g s",
+                         setup->slow_detect);
     if (setup->spares < 0 || setup->spares >= setup->rates->nodes || setup->need < 0 ||
         setup->need > setup->rates->nodes)
         return error_set(err, ERROR_INPUT, "elastic: %d spares and %d needed nodes do not fit %d nodes",

@@ -123,12 +123,17 @@ const struct elastic_policy *elastic_policy_named(const char *name); /* NULL: no
 
 /* ---- the question ---- */
 
+enum slow_answer { SLOW_IGNORED, SLOW_MOVED, SLOW_DROPPED, SLOW_ANSWERS };
+extern const char *const slow_answer_names[SLOW_ANSWERS + 1]; /* "ignore"; ended by NULL */
+
 struct policy_setup {
     const struct elastic_rates *rates;
     struct elastic_costs costs;
-    int spares;       /* nodes that `spares` holds back */
-    int need;         /* nodes without which a restart waits; 0: all but the spares */
-    bool exists_once; /* state is sharded over all nodes: peers have no copy of a lost node's */
+    int spares;                   /* nodes that `spares` holds back */
+    int need;                     /* nodes without which a restart waits; 0: all but the spares */
+    bool exists_once;             /* state is sharded over all nodes: peers have no copy of a lost node's */
+    enum slow_answer slow_answer; /* to nodes that are slow (slow.h) */
+    double slow_detect;           /* seconds until the job knows of one */
 };
 
 /* ---- the answer ---- */
@@ -140,6 +145,7 @@ enum elastic_cause {
     ELASTIC_RESTART,  /* restart, reconfiguration, migration, loading */
     ELASTIC_WAIT,     /* too few nodes */
     ELASTIC_DEGRADED, /* slower than with all nodes */
+    ELASTIC_SLOW,     /* waiting for nodes that are slow */
     ELASTIC_OVERHEAD, /* slower by design: spares, redundant computation */
     ELASTIC_SAVE,
     ELASTIC_CAUSE_COUNT
@@ -153,6 +159,7 @@ struct elastic_result {
     int64_t restarts; /* from a save or a copy */
     int64_t changes;  /* other stops */
     int64_t saves;
+    int64_t slow; /* times that a node became slow */
 };
 
 #endif

@@ -8,16 +8,18 @@ bool policy_state_make(struct policy_state *state, int nodes, struct error *err)
     size_t count = (size_t)nodes + 1;
     memset(state, 0, sizeof *state);
     state->nodes = nodes;
-    int **arrays[] = {&state->cell,        &state->node,           &state->spares,  &state->spare_place,
-                      &state->holes,       &state->hole_place,     &state->lost_in, &state->lost,
-                      &state->stage_holes, &state->pipeline_holes, &state->room};
+    int **arrays[] = {&state->cell,        &state->node,           &state->spares,     &state->spare_place,
+                      &state->holes,       &state->hole_place,     &state->lost_in,    &state->lost,
+                      &state->stage_holes, &state->pipeline_holes, &state->slow_nodes, &state->room};
     bool ok = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = calloc(arrays[i] == &state->room ? 2 * count : count, sizeof(int));
         ok = ok && *arrays[i];
     }
     state->ready = calloc(count, sizeof *state->ready);
-    if (ok && state->ready)
+    state->slow = calloc(count, sizeof *state->slow);
+    state->slow_pipelines = calloc(count, sizeof *state->slow_pipelines);
+    if (ok && state->ready && state->slow && state->slow_pipelines)
         return true;
     policy_state_release(state);
     return error_memory(err);
@@ -37,6 +39,9 @@ void policy_state_release(struct policy_state *state)
     free(state->pipeline_holes);
     free(state->room);
     free(state->ready);
+    free(state->slow);
+    free(state->slow_nodes);
+    free(state->slow_pipelines);
     memset(state, 0, sizeof *state);
 }
 

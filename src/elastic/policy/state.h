@@ -8,6 +8,17 @@
 #include "elastic/policy/policy.h"
 #include "texts.h"
 
+struct slow_node {
+    double speed;     /* share of full speed; 1: not slow */
+    double known_at;  /* when the job will know, or knew */
+    int place;        /* among the slow nodes */
+    bool known, away; /* away: the job has dropped it */
+};
+
+struct slow_pipeline {
+    double speed, known; /* of its slowest node, and of the slowest that the job knows of */
+};
+
 struct policy_state {
     const struct policy_setup *setup;
     const struct elastic_rates *rates;
@@ -30,6 +41,10 @@ struct policy_state {
     double *ready;  /* [pipeline] torchft: a replica takes part from this time on; INFINITY: it is broken */
     /* of 2 * nodes + 2: the lists of a change until the policy has applied it, then the policy's */
     int *room;
+    /* slow.h */
+    struct slow_node *slow; /* [node] */
+    int *slow_nodes, slow_count;
+    struct slow_pipeline *slow_pipelines; /* [pipeline] room: all 1 between calls */
 };
 
 #define CELL_SPARE (-1)
