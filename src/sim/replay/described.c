@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_BASE (INT64_C(1) << 62) /* ns: the year 2116 */
+
 struct described {
     struct replay *replay;
     struct json_stream *json;
@@ -166,8 +168,13 @@ bool replay_read_described(struct replay *replay, struct json_stream *json, stru
     enum json_piece piece;
     if (strcmp(json->text, "deviceProperties") == 0)
         return read_maps(&from, read_device, take_device, err);
-    if (strcmp(json->text, "baseTimeNanoseconds") == 0)
-        return read_number(&from, &replay->base, err);
+    if (strcmp(json->text, "baseTimeNanoseconds") == 0) {
+        int64_t base = 0;
+        if (!read_number(&from, &base, err))
+            return false;
+        replay->base = base > 0 && base < MAX_BASE ? base : 0;
+        return true;
+    }
     bool distributed = strcmp(json->text, "distributedInfo") == 0;
     if (!json_stream_next(json, &piece, err))
         return false;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MAX_COLLECTIVES ((size_t)1 << 26)
+#define MAX_APART       (INT64_C(1) << 58) /* ns: nine years */
 
 static bool add_text(struct ranks *run, const char *text, uint32_t *id, struct error *err)
 {
@@ -146,6 +147,13 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
     uint32_t *orders = NULL;
     size_t capacity = 0;
     int64_t shift = replay->origin + replay->base;
+    if (!run->has_origin)
+        run->origin = shift;
+    run->has_origin = true;
+    if (shift / 4 - run->origin / 4 > MAX_APART / 4 || run->origin / 4 - shift / 4 > MAX_APART / 4)
+        return error_set(err, ERROR_INPUT, "%s: recorded years apart from %s: not the same run",
+                         run->members[i].path, run->members[0].path);
+    shift -= run->origin;
     bool done = true, all_to_all = names_all_to_all(replay);
     for (size_t k = 0; done && k < replay->count; k++) {
         const struct replay_activity *activity = &replay->activities[k];
@@ -165,7 +173,8 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
                (VECTOR_ROOM_ZEROED(orders, capacity, run->group_count + 1) || error_memory(err));
         if (!done)
             break;
-        if (!collective.sends && told->sequence >= 0 && told->sequence < UINT32_MAX)
+        collective.numbered = !collective.sends && told->sequence >= 0 && told->sequence < UINT32_MAX;
+        if (collective.numbered)
             collective.order = (uint32_t)told->sequence;
         else if (!collective.sends)
             collective.order = orders[collective.group]++;

@@ -1,8 +1,8 @@
+#include "sim/replay/parts.h"
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/vector.h"
 #include "sim/replay/classes.h"
-#include "sim/replay/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -346,5 +346,5 @@ bool ranks_steps(const struct replay *replay, struct ranks_step **steps, size_t 
 
 int64_t ranks_time(const struct ranks *run, size_t member, const struct replay *replay, int64_t time)
 {
-    return time + replay->origin + replay->base + run->members[member].offset;
+    return time + (replay->origin + replay->base - run->origin) + run->members[member].offset;
 }

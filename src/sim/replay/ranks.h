@@ -75,29 +75,32 @@ struct ranks_group {
     bool assumed;
 };
 
-/* A collective of one rank. Times are ns in the clock of its recording: add the member's offset. */
+/* A collective of one rank. Times are ns in its own clock, since run->origin: add the member's offset. */
 struct ranks_collective {
     int64_t begin, end;
     uint32_t member, group;
     uint32_t order;    /* in the group, from 0: the same on all its ranks; by `Seq` where recorded */
     uint32_t activity; /* of the member's replay */
     uint32_t name;     /* run->texts: "allreduce"; the kernel's name where no collective is told */
-    uint32_t sends;    /* a send or receive: not matched */
     int64_t bytes;     /* of the rank's input; -1: unknown */
+    bool sends;        /* a send or receive: not matched */
+    bool numbered;     /* its order was recorded (Seq) */
 };
 
-/* How well the clocks agree: differences of ends of one collective, after the offsets, in ns. */
+/* How well the clocks agree: distances of the ends of a collective from their median, after the offsets, in ns. */
 struct ranks_clocks {
-    size_t matched;        /* collectives seen on at least two ranks */
-    int64_t median, p90;   /* of the absolute residuals */
-    int64_t first, spread; /* smallest and largest offset differ by `spread` */
+    size_t matched;      /* collectives seen on at least two ranks */
+    int64_t median, p90; /* of the distances */
+    int64_t spread;      /* between the smallest and the largest offset */
 };
 
 struct ranks {
     struct arena arena;
     struct ranks_member *members; /* by rank, then path, then part */
     size_t count, capacity;
-    int64_t world; /* the largest told; -1: unknown */
+    int64_t world;  /* the largest told; -1: unknown */
+    int64_t origin; /* ns, time 0 of the run: where the first member that was collected begins */
+    bool has_origin;
     struct ranks_group *groups;
     size_t group_count, group_capacity;
     struct ranks_collective *collectives; /* after ranks_align: by group, order, member */
@@ -139,7 +142,7 @@ struct ranks_step {
 /* Lists the steps by begin; the caller frees *steps. No step: *count 0. */
 bool ranks_steps(const struct replay *replay, struct ranks_step **steps, size_t *count, struct error *err);
 
-/* Returns the time of an event in the run's clock, ns. */
+/* Returns the time of an event of a collected member's replay in the run's clock, ns since run->origin. */
 int64_t ranks_time(const struct ranks *run, size_t member, const struct replay *replay, int64_t time);
 
 #endif
