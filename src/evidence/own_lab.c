@@ -23,6 +23,9 @@
 #define HALF_BELIEVED 3.0
 #define HALF_TOLD     10.0
 
+/* Standard errors that what is learned must help by (Breiman et al., "Classification and regression trees", 1984). */
+#define SURE 1.0
+
 enum { PARAMETERS = 3 };
 
 struct own_lab_run own_lab_run_of(const struct job *job, const struct job_time *time, double seconds,
@@ -108,6 +111,20 @@ static struct error_score score(const struct own_lab_run *runs, const int *folds
     return error_score_of(errors, count);
 }
 
+/* Returns whether errors are smaller than before by more than chance makes them: by so many standard errors of the mean
+ * difference. What helps by chance on these runs harms on the next ones. */
+static bool is_sure(const struct own_lab_run *runs, const double *errors, int count)
+{
+    double sum = 0.0, squares = 0.0;
+    for (int i = 0; i < count; i++) {
+        double less = fabs(expm1(-runs[i].error)) - fabs(errors[i]);
+        sum += less;
+        squares += less * less;
+    }
+    double mean = sum / count, variance = fmax(squares / count - mean * mean, 0.0);
+    return mean > SURE * sqrt(variance / fmax(count - 1.0, 1.0));
+}
+
 static bool learn(struct own_lab_fit *fit, const struct own_lab_run *runs, int count, int *folds,
                   double *errors, struct error *err)
 {
@@ -120,7 +137,7 @@ static bool learn(struct own_lab_fit *fit, const struct own_lab_run *runs, int c
     for (int i = 1; i <= 4; i++) {
         double share = 0.25 * i * believed;
         struct error_score after = score(runs, folds, count, x, share, errors);
-        if (after.p90 > fit->before.p90 || after.mean >= fit->after.mean)
+        if (after.p90 > fit->before.p90 || after.mean >= fit->after.mean || !is_sure(runs, errors, count))
             continue;
         best = share;
         fit->after = after;

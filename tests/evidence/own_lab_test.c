@@ -119,6 +119,40 @@ static void one_half_tells_of_the_other(void **state)
     assert_true(now.median <= old.median && now.p90 <= old.p90 && now.mean < old.mean);
 }
 
+#define LARGE  8 /* runs of a lab of which a 90th percentile says something */
+#define HALVES 12
+
+/* Of several halvings of each lab together, the 90th percentile of the halves that were not learned from does not grow. */
+static void no_lab_is_worse_for_its_own_runs(void **state)
+{
+    (void)state;
+    static double before[RUNS * HALVES], after[RUNS * HALVES];
+    static struct own_lab_run runs[RUNS];
+    int labs = 0;
+    for (int first = 0; first < row_count; first++) {
+        int asked = 0, count = 0;
+        for (uint64_t seed = 1; seed <= HALVES; seed++) {
+            count = lab_of(first, seed, runs);
+            if (count < LARGE)
+                break;
+            struct own_lab_fit fit = learned(runs, count / 2);
+            for (int i = count / 2; i < count; i++) {
+                before[asked] = expm1(-runs[i].error);
+                after[asked++] = expm1(own_lab_effect(&fit.lab, &runs[i]) - runs[i].error);
+            }
+        }
+        if (asked == 0)
+            continue;
+        struct error_score old = error_score_of(before, asked), now = error_score_of(after, asked);
+        labs++;
+        print_message("# %s on %s: %d runs, median %.1f %% instead of %.1f, p90 %.1f %% instead of %.1f\n",
+                      rows[first].of->source, rows[first].of->job.device->generation, count, 100 * now.median,
+                      100 * old.median, 100 * now.p90, 100 * old.p90);
+        assert_true(now.p90 <= old.p90 + 1e-3);
+    }
+    assert_true(labs >= 10);
+}
+
 /* A lab whose truth is known: a host that is slower by 3 ms for each block, and a network at 0.6. */
 static void learns_what_is_wrong(void **state)
 {
@@ -167,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_half_tells_of_the_other),
+        cmocka_unit_test(no_lab_is_worse_for_its_own_runs),
         cmocka_unit_test(learns_what_is_wrong),
         cmocka_unit_test(jobs_of_the_lab_are_corrected),
     };

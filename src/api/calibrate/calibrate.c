@@ -392,6 +392,18 @@ static void print_known(const struct calibrate_report *report, struct text *out)
     print_lines(report, products, all, out);
 }
 
+/* The same as seconds of a kernel, of which a dense block has so many. */
+static void print_launches(const struct own_lab *lab, struct text *out)
+{
+    const struct software *software = software_find(lab->software);
+    struct unit_texts texts = {0};
+    if (!software || software->launch <= 0.0 || software->block_launches <= 0.0)
+        return;
+    const char *now = unit_text(&texts, software->launch + lab->block / software->block_launches, UNIT_TIME);
+    text_format(out, " (the host takes %s per kernel instead of %s, of a dense block's %.0f)", now,
+                unit_text(&texts, software->launch, UNIT_TIME), software->block_launches);
+}
+
 /* What was learned, in words; numbers that stay within a measurement's error are not. */
 static void print_lab(const struct own_lab *lab, struct text *out)
 {
@@ -408,6 +420,7 @@ static void print_lab(const struct own_lab *lab, struct text *out)
     if (lab->block > 1e-6) {
         text_format(out, "%sthe host adds %s to each block and micro-batch", head,
                     unit_text(&texts, lab->block, UNIT_TIME));
+        print_launches(lab, out);
         head = ", ";
     }
     text_add(out, *head == ','
