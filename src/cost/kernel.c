@@ -211,16 +211,23 @@ static double stream_seconds(const struct kernel *kernel, const struct cost_devi
     return kernel->bytes * (lost / rate + (1.0 - lost) / in_l2);
 }
 
-/* A row that is reduced before it is written is read by one block of threads that waits for itself: units are busy for
- * so many clocks with each row, and with so many of its elements in one clock; the kernel starts later by a share of a
- * launch. Fitted to casts with a factor for each row that aiconfigurator measured on H100 and B200 with vLLM. */
+/* A row that is reduced before it is written is read by a block of threads that waits for itself: units are busy for
+ * so many clocks with each block, and with so many elements in one clock; the kernel starts later by a share of a
+ * launch. Fitted to casts with a factor for each row that aiconfigurator measured on H100 and B200 with vLLM, which gives
+ * each row a block. XLA's blocks of 256 threads (its reduction emitter, 2024 to 2026) take several rows of less than
+ * 4,096 elements: a warp of 32 threads takes 512 of one, or rows of 1, 2, 4, 8 or 16 side by side. */
 #define ROW_CLOCKS    205.0
 #define ROW_PER_CLOCK 4.6
 #define ROW_LAUNCH    0.35
+#define ROW_WARP      512.0
+#define ROW_WARPS     8.0
 
 static double row_seconds(const struct kernel *kernel, const struct cost_device *device)
 {
-    double each = ROW_CLOCKS * ceil(kernel->rows / device->units);
+    bool beside = kernel->width <= 16.0 && fmod(16.0, kernel->width) == 0.0;
+    double warps = beside ? kernel->width / 32.0 : ceil(kernel->width / ROW_WARP);
+    double rows = fmax(floor(ROW_WARPS / warps), 1.0);
+    double each = ROW_CLOCKS * ceil(ceil(kernel->rows / rows) / device->units);
     return (each + kernel->rows * kernel->width / (device->units * ROW_PER_CLOCK)) / device->clock;
 }
 

@@ -120,6 +120,20 @@ static void rows_alone_take_as_long_as_measured(void **state)
         }
 }
 
+/* XLA's blocks take several narrow rows: as many bytes in narrow rows take at most half as long again. */
+static void narrow_rows_share_a_block(void **state)
+{
+    (void)state;
+    const struct cost_device *device = tables_device(NULL, "h100-sxm");
+    const struct calibration *calibration = tables_calibration(NULL, device);
+    struct kernel kernel = {.kind = KERNEL_STREAM, .bytes = 1 << 28, .repeats = 1.0, .alone = true};
+    double copy = kernel_time(&kernel, device, calibration).seconds;
+    for (kernel.width = 1.0; kernel.width < 8192.0; kernel.width *= 2.0) {
+        kernel.rows = (1 << 25) / kernel.width;
+        assert_true(kernel_time(&kernel, device, calibration).seconds < 1.5 * copy);
+    }
+}
+
 /* What training reaches is applied once: a long copy takes 1 / share of its time alone. */
 static void a_share_belongs_to_training(void **state)
 {
@@ -169,6 +183,7 @@ int main(void)
         cmocka_unit_test(few_heads_take_as_long_as_more),
         cmocka_unit_test(casts_alone_take_as_long_as_measured),
         cmocka_unit_test(rows_alone_take_as_long_as_measured),
+        cmocka_unit_test(narrow_rows_share_a_block),
         cmocka_unit_test(a_share_belongs_to_training),
         cmocka_unit_test(a_later_device_waits_less_for_the_softmax),
         cmocka_unit_test(time_grows_with_heads_and_tokens),

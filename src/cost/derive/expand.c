@@ -273,6 +273,10 @@ void op_graph_expand(struct op_graph *g, const struct hlo_instruction *in,
     case HLO_DIVIDE: /* x + 0, x * 1: nothing, as all compilers have it */
         *out = without_unit(in->opcode, operands);
         break;
+    case HLO_REDUCE: /* over dimensions of one element: what JAX writes for gradients of what was stretched */
+        if (in->operand_count == 2 && hlo_elements(operands[0]->shape) == hlo_elements(in->shape))
+            *out = op_graph_reshape(g, operands[0], in->shape);
+        break;
     case HLO_SCATTER:
         *out = scatter(g, in, operands);
         break;

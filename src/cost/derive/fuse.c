@@ -233,7 +233,8 @@ static void set_rows(struct kernel *kernel, const struct fuser *f, const struct 
     int64_t rows = group->shape.outer, width = group->shape.width;
     bool along = group->shape.reduction == REDUCTION_ROWS && group->shape.inner == 1;
     for (int n = along ? group->head : -1; n >= 0; n = f->nodes[n].next)
-        if (is_written(f, n) && op_elements(f->graph->at[n]) == rows * width) {
+        if (is_written(f, n) && f->graph->at[n]->opcode != HLO_REDUCE &&
+            op_elements(f->graph->at[n]) == rows * width) {
             kernel->rows = (double)rows;
             kernel->width = (double)width;
         }
