@@ -167,7 +167,8 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
                                       : calibration->flash2_forward;
     if (kernel->size.k < 128)
         share *= calibration->narrow_head;
-    share *= training_share(kernel, device, calibration);
+    double narrow = cost_type_bytes(kernel->type) < 2.0 ? calibration->narrow_attention : 1.0;
+    share *= training_share(kernel, device, calibration) * narrow;
     enum cost_type type = attention_type(kernel->type);
     double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
     double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
@@ -185,7 +186,7 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
     };
     double seconds = measured_attention(kernel, device, type, spread);
     if (seconds > 0.0)
-        time.seconds = seconds / training_share(kernel, device, calibration);
+        time.seconds = seconds / (training_share(kernel, device, calibration) * narrow);
     return time;
 }
 

@@ -29,7 +29,8 @@ struct layer_split {
     int low_rank;                  /* of the optimizer's moments; 0: they are as large as the matrices */
     int norms_split;               /* enum technique_switch: TECHNIQUE_SEQUENCE, */
     int expert_kernels, attention; /* TECHNIQUE_EXPERT_KERNELS and TECHNIQUE_ATTENTION */
-    bool fused_experts;            /* their products activate what they write, and cast it */
+    bool fused_mlp;                /* narrow products activate what they write, and cast it */
+    bool narrow_attention;         /* in 8 bits */
     const struct software *software;
 };
 

@@ -57,7 +57,8 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
     b->modules |= MODULE(CORE_ATTENTION);
     struct kernel kernel = {
         .kind = KERNEL_ATTENTION,
-        .type = b->split->type,
+        .type =
+            b->split->narrow_attention || cost_type_bytes(b->split->type) >= 2.0 ? b->split->type : COST_BF16,
         .name = "attention",
         .attention = attention,
         .size = {batch, queries, keys, width},
@@ -244,20 +245,23 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     b->modules |= module;
     const struct architecture *model = b->model;
     int64_t in = model->gated ? 2 * width : width;
-    double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
     bool plain = module != 0; /* experts have no adapters */
-    /* with biases these kernels leave sums of gradients to others (Transformer Engine, ops/fused, 2026-03 on) */
-    bool fused = !plain && b->split->fused_experts && !model->biased;
+    /* a kernel casts what it activates; of experts it is their product, which leaves gradients of biases to others
+     * (Transformer Engine, pytorch/ops, 2026) */
+    bool fused = b->split->fused_mlp && (plain || !model->biased);
+    double middle =
+        b->width * (double)copies * (double)tokens * (double)width * (fused ? 1.0 : b->software->middle);
     unsigned first_matrices = !plain ? 0 : model->gated ? TARGET_GATE | TARGET_UP : TARGET_UP;
     double kept = b->width * (double)copies * (double)tokens;
     b->cast_behind = fused;
     builder_linear(b, (struct linear){names[0], copies, tokens, hidden, in, first_matrices, 0});
     b->cast_behind = false;
-    /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient, or alone
-     * what the first matrix's product has activated */
+    /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient. Fused,
+     * experts read what was activated in the backward pass alone */
     b->modules |= activation;
-    builder_stream(b, "activation", fused ? 0.0 : middle * (model->gated ? 3.0 : 2.0),
-                   fused ? kept * (double)in : middle * (model->gated ? 5.0 : 3.0));
+    bool inside = fused && !plain;
+    builder_stream(b, "activation", inside ? 0.0 : middle * (model->gated ? 3.0 : 2.0),
+                   inside ? kept * (double)in : middle * (model->gated ? 5.0 : 3.0));
     b->modules &= ~activation;
     b->cast_before = fused;
     builder_linear(b, (struct linear){names[1], copies, tokens, width, hidden, plain ? TARGET_DOWN : 0, 0});

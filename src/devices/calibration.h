@@ -24,6 +24,7 @@
       0.85, 0.6)                                                                                             \
     X(flash_ramp, "tokens of a sequence at which flash attention is at half its rate", 1, 4000, 200)         \
     X(narrow_head, "rate of flash attention with heads of 64, relative to heads of 128", 0.5, 1.2, 0.85)     \
+    X(narrow_attention, "rate of attention in 8 bits, of that in 16", 0.5, 3.0, 1.0)                         \
     X(stream, "share of the memory bandwidth, elementwise kernels", 0.2, 1.0, 0.8)                           \
     X(quantize, "share of the memory bandwidth, casts to 8 bits", 0.1, 3.0, 0.7)                             \
     X(inside, "bandwidth inside a node in training, relative to that measured alone", 0.2, 1.5, 0.9)         \

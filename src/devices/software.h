@@ -45,7 +45,6 @@ enum {
     X(DOUBLE, narrow_rate, "of 8-bit products, relative to one scale for a tensor; 0: 1", 0, MAX_RATE)       \
     X(FLAG, narrow_kept, "inputs of products in 8 bits are kept in these", 0, 1)                             \
     X(FLAG, weighs_inside, "experts apply a router's weights, and keep no outputs for them", 0, 1)           \
-    X(FLAG, fused_experts, "in a graph of an iteration, their mxfp8 products activate and cast", 0, 1)       \
     X(FLAG, narrow_dispatch, "DeepEP carries tokens to experts in 8 bits where products have them", 0, 1)    \
     X(DOUBLE, launch, "seconds of the host for a kernel, or as short an operation of the framework", 0,      \
       MAX_SECONDS)                                                                                           \

@@ -32,20 +32,35 @@ static const struct {
 
 /* Words; NULL: a number. */
 static const char *const *const words_of[TECHNIQUE_COUNT] = {
-    [TECHNIQUE_MODULES] = modules,         [TECHNIQUE_METHOD] = methods,
-    [TECHNIQUE_GRADIENTS] = formats,       [TECHNIQUE_MASTER] = formats,
-    [TECHNIQUE_MOMENTS] = formats,         [TECHNIQUE_PARAMETERS] = formats,
-    [TECHNIQUE_ACTIVATIONS] = formats,     [TECHNIQUE_RECIPE] = recipes,
-    [TECHNIQUE_RESHARD] = switches,        [TECHNIQUE_OFFLOAD_TO] = places,
-    [TECHNIQUE_DISPATCH] = dispatchers,    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
-    [TECHNIQUE_TENSOR_OVERLAP] = switches, [TECHNIQUE_CONTEXT_KIND] = context_kinds,
-    [TECHNIQUE_SCHEDULE] = schedule_names, [TECHNIQUE_OPTIMIZER] = optimizers,
-    [TECHNIQUE_STEP] = switches,           [TECHNIQUE_DATA_OVERLAP] = switches,
-    [TECHNIQUE_GATHER_OVERLAP] = switches, [TECHNIQUE_SEQUENCE] = switches,
-    [TECHNIQUE_EXPERT_KERNELS] = switches, [TECHNIQUE_ATTENTION] = switches,
-    [TECHNIQUE_TARGETS] = targets,         [TECHNIQUE_ENDS] = switches,
-    [TECHNIQUE_SCALES] = switches,         [TECHNIQUE_GRAPHS] = graphs,
+    [TECHNIQUE_MODULES] = modules,
+    [TECHNIQUE_METHOD] = methods,
+    [TECHNIQUE_GRADIENTS] = formats,
+    [TECHNIQUE_MASTER] = formats,
+    [TECHNIQUE_MOMENTS] = formats,
+    [TECHNIQUE_PARAMETERS] = formats,
+    [TECHNIQUE_ACTIVATIONS] = formats,
+    [TECHNIQUE_RECIPE] = recipes,
+    [TECHNIQUE_RESHARD] = switches,
+    [TECHNIQUE_OFFLOAD_TO] = places,
+    [TECHNIQUE_DISPATCH] = dispatchers,
+    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
+    [TECHNIQUE_TENSOR_OVERLAP] = switches,
+    [TECHNIQUE_CONTEXT_KIND] = context_kinds,
+    [TECHNIQUE_SCHEDULE] = schedule_names,
+    [TECHNIQUE_OPTIMIZER] = optimizers,
+    [TECHNIQUE_STEP] = switches,
+    [TECHNIQUE_DATA_OVERLAP] = switches,
+    [TECHNIQUE_GATHER_OVERLAP] = switches,
+    [TECHNIQUE_SEQUENCE] = switches,
+    [TECHNIQUE_EXPERT_KERNELS] = switches,
+    [TECHNIQUE_ATTENTION] = switches,
+    [TECHNIQUE_TARGETS] = targets,
+    [TECHNIQUE_ENDS] = switches,
+    [TECHNIQUE_SCALES] = switches,
+    [TECHNIQUE_GRAPHS] = graphs,
     [TECHNIQUE_ROPE] = switches,
+    [TECHNIQUE_FUSED_MLP] = switches,
+    [TECHNIQUE_NARROW_ATTENTION] = switches,
 };
 
 static int count_words(enum technique_kind kind)
@@ -112,9 +127,19 @@ void technique_set(struct technique *technique, enum technique_kind kind, int va
 struct technique technique_asked(const struct technique *technique)
 {
     static const enum technique_kind asked[] = {
-        TECHNIQUE_TENSOR_OVERLAP, TECHNIQUE_OPTIMIZER, TECHNIQUE_OPTIMIZER_RANK, TECHNIQUE_STEP,
-        TECHNIQUE_RANK,           TECHNIQUE_TARGETS,   TECHNIQUE_ENDS,           TECHNIQUE_SCALES,
-        TECHNIQUE_PARAMETERS,     TECHNIQUE_GRAPHS,    TECHNIQUE_ROPE,
+        TECHNIQUE_TENSOR_OVERLAP,
+        TECHNIQUE_OPTIMIZER,
+        TECHNIQUE_OPTIMIZER_RANK,
+        TECHNIQUE_STEP,
+        TECHNIQUE_RANK,
+        TECHNIQUE_TARGETS,
+        TECHNIQUE_ENDS,
+        TECHNIQUE_SCALES,
+        TECHNIQUE_PARAMETERS,
+        TECHNIQUE_GRAPHS,
+        TECHNIQUE_ROPE,
+        TECHNIQUE_FUSED_MLP,
+        TECHNIQUE_NARROW_ATTENTION,
     };
     struct technique kept = {.modules = 0};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)

@@ -146,6 +146,8 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
     X(ENDS, ends, "lora-ends", "embedding and head are trained beside them")                                 \
     X(SCALES, scales, "single-scale", "factors of frozen weights of 4 bits are in fp32, not in 8 bits")      \
     X(ROPE, rope, "fused-rope", "one kernel embeds the positions of all documents of a sequence")            \
+    X(FUSED_MLP, fused_mlp, "fused-mlp", "narrow products of an MLP activate and cast what they write")      \
+    X(NARROW_ATTENTION, narrow_attention, "fp8-attention", "attention in 8 bits")                            \
     X(IMBALANCE, imbalance, "imbalance", "tokens on the busiest expert device, per cent of the mean")
 
 enum technique_kind {

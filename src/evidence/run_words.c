@@ -86,13 +86,16 @@ static const char *read_rank(const char *text, int *rank)
 }
 
 /* Formats that the recipes of Megatron-Bridge set where a row gives none: gradients in 16 bits, added up and exchanged
- * (grad_reduce_in_fp32, scripts/performance/configs, 2025-12), and for models of DeepSeek's kind moments, too
- * (recipes/deepseek and recipes/moonlight, exp_avg_dtype, 2026-01). */
+ * (grad_reduce_in_fp32, scripts/performance/configs, 2025-12), as MLPerf's runs since 5.1 (llama31_8b, pretrain.py);
+ * for models of DeepSeek's kind moments, too (recipes/deepseek and recipes/moonlight, exp_avg_dtype, 2026-01). */
 static void set_recipe(struct run *run, const struct run_words *words)
 {
     struct technique *technique = &run->job.technique;
     static const char *const narrow[] = {"deepseek", "moonlight", "kimi"};
-    if (!contains(words->framework, "Bridge") || !software_supports(run->job.software, TECHNIQUE_GRADIENTS))
+    bool mlperf = contains(run->source, "training_results") && contains(words->framework, "NeMo") &&
+                  strcmp(date_of(run, words), "2025-11") >= 0;
+    if ((!contains(words->framework, "Bridge") && !mlperf) ||
+        !software_supports(run->job.software, TECHNIQUE_GRADIENTS))
         return;
     technique->gradients = FORMAT_BF16;
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
@@ -144,6 +147,17 @@ static bool launches_iterations(const struct run *run)
            run->job.technique.recipe == RECIPE_MXFP8;
 }
 
+/* MLPerf's runs of NVIDIA in nvfp4, and of experts in mxfp8, have Transformer Engine's fused operations and attention in
+ * 8 bits, but for Llama 3.1 405B; LoRA's from 6.0 on (USE_TE_OPS, FP8_DPA, NVTE_DPA_FP8_RECIPE of their configurations). */
+static bool fuses_more(const struct run *run)
+{
+    const struct technique *technique = &run->job.technique;
+    bool experts = run->job.model->experts > 0 && technique->recipe == RECIPE_MXFP8,
+         known = !job_is_frozen(&run->job) || is(run, "megatron-core");
+    return contains(run->framework ? run->framework : "", "NeMo") && run->job.model->hidden < 16384 &&
+           known && (experts || run->job.type == COST_FP4);
+}
+
 /* Do graphs launch its layers? Hosts of Grace are slower: recipes of experts have such graphs with them since November
  * 2025 (scripts/performance/configs, QWEN3_…_GB200 and GB300, DEEPSEEK_V3_GB200, cuda_graph_scope). */
 static bool launches_layers(const struct run *run)
@@ -166,10 +180,13 @@ void run_read_habits(struct run *run, const char *kind, const char *place, const
         return;
     if (contains(notes, "no CUDA graphs"))
         job->technique.graphs = GRAPHS_NONE;
-    else if (contains(run->source, "training_results"))
+    else if (contains(run->source, "training_results")) {
         job->technique.graphs = GRAPHS_ITERATION;
-    else if (perf && bridge && launches_iterations(run)) {
+        if (fuses_more(run))
+            job->technique.fused_mlp = job->technique.narrow_attention = SWITCH_ON;
+    } else if (perf && bridge && launches_iterations(run)) {
         job->technique.graphs = GRAPHS_ITERATION;
+        job->technique.fused_mlp = job->technique.narrow_attention = SWITCH_ON;
         if (job->technique.expert_overlap == OVERLAP_USUAL && !contains(notes, "no A2A overlap"))
             job->technique.expert_overlap = OVERLAP_WEIGHTS;
     } else if (contains(notes, "CUDA graphs") || (perf && bridge && launches_layers(run)))

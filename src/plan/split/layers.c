@@ -14,6 +14,7 @@ static double kept_width(const struct job *job)
 
 struct layer_split job_split(const struct job *job)
 {
+    double width = cost_type_bytes(cost_device_type(job->device, job->type));
     return (struct layer_split){
         .microbatch = job->microbatch,
         .sequence = job->sequence,
@@ -33,8 +34,8 @@ struct layer_split job_split(const struct job *job)
         .norms_split = job->technique.sequence,
         .expert_kernels = job->technique.expert_kernels,
         .attention = job->technique.attention,
-        .fused_experts = job->software->fused_experts && job->technique.graphs == GRAPHS_ITERATION &&
-                         job->technique.recipe == RECIPE_MXFP8,
+        .fused_mlp = job->technique.fused_mlp == SWITCH_ON && width <= 1.0,
+        .narrow_attention = job->technique.narrow_attention == SWITCH_ON && width <= 1.0,
         .software = job->software,
     };
 }
