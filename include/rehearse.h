@@ -296,6 +296,17 @@ RH_API rh_report *rh_elastic(const struct rh_elastic_request *request, const str
 
 /* ---- predictions and measurements ---- */
 
+/* `rehearse explain`: where the time of a recorded job went. */
+struct rh_explain_request {
+    size_t size;
+    struct rh_list traces;  /* files and folders of its ranks */
+    struct rh_list against; /* of another run of it */
+    const char *plan;       /* or the plan that it follows */
+    const char *page;       /* written: the answer as an HTML file */
+};
+RH_API rh_report *rh_explain(const struct rh_explain_request *request, const struct rh_call *call,
+                             struct rh_error *error);
+
 /* `rehearse validate`: measured training runs beside their predictions. A picture that cannot be drawn is no reason to fail,
  * see the value "undrawn". */
 struct rh_validate_request {

@@ -72,6 +72,7 @@ void api_keep_stop(const struct api_call *call);
     COMMAND(PLAN, rh_handle, rh_plan_find, rh_plan_request, api_plan)                                          \
     COMMAND(PLAN, rh_report, rh_check_plan, rh_check_request, api_check_plan)                                  \
     COMMAND(PLAN, rh_report, rh_simulate, rh_simulate_request, api_simulate)                                   \
+    COMMAND(PLAN, rh_report, rh_explain, rh_explain_request, api_explain)                                      \
     COMMAND(PLAN, rh_sweep, rh_sweep_plans, rh_sweep_request, api_sweep)                                       \
     COMMAND(PLAN, rh_report, rh_elastic, rh_elastic_request, api_elastic)                                      \
     COMMAND(PLAN, rh_report, rh_templates, rh_templates_request, api_templates)                                \

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     IN_PLAN(&command_check_plan,)
     IN_PLAN(&command_price,)
     IN_PLAN(&command_simulate,)
+    IN_PLAN(&command_explain,)
     IN_RUN(&command_run,)
     IN_PLAN(&command_sweep,)
     IN_PLAN(&command_elastic,)

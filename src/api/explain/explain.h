@@ -1,0 +1,38 @@
+/* rh_explain: its parts. */
+#ifndef REHEARSE_API_EXPLAIN_EXPLAIN_H
+#define REHEARSE_API_EXPLAIN_EXPLAIN_H
+
+#include "api/command.h"
+#include "explain/explain.h"
+
+/* The mean of a step, from a sum over all of them. */
+static inline double explain_mean(const struct explain *explain, int64_t time)
+{
+    return (double)time / 1e9 / (double)explain->step_count;
+}
+
+static inline double explain_share_of(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* Seconds of a step of the job. */
+double explain_step_mean(const struct explain *explain);
+
+/* Of it, those in which the critical path computes as all ranks do. */
+double explain_compute_mean(const struct explain *explain);
+
+/* What a loss is, in words, and what mends it. */
+void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out);
+const char *explain_loss_mend(const struct explain_loss *loss);
+
+/* "all_reduce in group 0 (8 ranks)". */
+void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out);
+
+/* The shares of all steps of a lane. */
+void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES]);
+
+void explain_print(const struct explain *explain, struct text *out);
+void explain_write(const struct explain *explain, struct json *json);
+
+#endif

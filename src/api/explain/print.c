@@ -1,0 +1,257 @@
+#include "api/explain/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_NAMES  12
+#define MAX_KINDS  12
+#define MAX_LANES  64
+#define MAX_LOSSES 10
+#define NAME_WIDTH 70
+
+double explain_step_mean(const struct explain *explain)
+{
+    const struct explain_path *path = &explain->path;
+    return explain_mean(explain, path->begins[path->step_count] - path->begins[0]);
+}
+
+double explain_compute_mean(const struct explain *explain)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < explain->step_count; i++)
+        sum += explain->path.steps[i][SHARE_COMPUTE] + explain->path.steps[i][SHARE_COVERED];
+    return explain_mean(explain, sum);
+}
+
+static void tell_lane(const struct explain *explain, int32_t lane, struct text *out)
+{
+    const struct explain_lane *at = &explain->lanes[lane];
+    text_format(out, "rank %lld", (long long)explain->run.members[at->member].rank);
+    if ((size_t)lane + 1 < explain->lane_count && at[1].member == at->member)
+        text_format(out, " (device %lld)", (long long)at->device);
+    else if (lane > 0 && at[-1].member == at->member)
+        text_format(out, " (device %lld)", (long long)at->device);
+}
+
+void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out)
+{
+    const struct ranks_group *group = &explain->run.groups[kind->group];
+    bool cut = strlen(kind->name) > NAME_WIDTH;
+    text_format(out, "%.*s%s ", cut ? NAME_WIDTH - 3 : NAME_WIDTH, kind->name, cut ? "..." : "");
+    if (group->assumed)
+        text_format(out, "on stream %s", group->name);
+    else if (group->rank_count > 0 && group->rank_count <= 4) {
+        text_add(out, "of ranks ");
+        for (size_t i = 0; i < group->rank_count; i++)
+            text_format(out, "%s%lld", i > 0 ? "," : "", (long long)group->ranks[i]);
+    } else {
+        text_format(out, "in group %s", group->name);
+        if (group->rank_count > 0)
+            text_format(out, " (%zu ranks)", group->rank_count);
+    }
+}
+
+void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out)
+{
+    static const char *const words[LOSS_KINDS] = {
+        [LOSS_STRAGGLER] = "the others wait for the kernels of",
+        [LOSS_JITTER] = "now one rank is last, now another: their kernels take unequal time",
+        [LOSS_EXCHANGE] = "not covered by compute:",
+        [LOSS_LINK] = "slower than in other groups, which wait:",
+        [LOSS_DATA] = "devices are idle while the host awaits its data loader",
+        [LOSS_HOST] = "devices are idle, since the host launches too late",
+        [LOSS_COPIES] = "copies that nothing covers",
+        [LOSS_GAPS] = "gaps between activities on the device",
+        [LOSS_PEER] = "idle until an activity of another device ends",
+        [LOSS_UNKNOWN] = "idle or waiting, and nothing in the trace says why",
+    };
+    text_add(out, words[loss->kind]);
+    if (loss->kind == LOSS_EXCHANGE || loss->kind == LOSS_LINK) {
+        text_add(out, " ");
+        if (loss->exchange >= 0)
+            explain_kind_tell(explain, &explain->kinds[loss->exchange], out);
+        else
+            text_add(out, "exchanges of unknown groups");
+    } else if (loss->lane >= 0) {
+        text_add(out, loss->kind == LOSS_STRAGGLER ? " " : ", most of it on ");
+        tell_lane(explain, loss->lane, out);
+    }
+}
+
+const char *explain_loss_mend(const struct explain_loss *loss)
+{
+    static const char *const words[LOSS_KINDS] = {
+        [LOSS_STRAGGLER] = "look at that device's clocks, heat and neighbours, and at its share of the work",
+        [LOSS_JITTER] =
+            "equal work on each rank (lengths, experts), fixed clocks, fewer points where all wait",
+        [LOSS_EXCHANGE] =
+            "overlap it with compute, smaller or larger buckets, fewer bytes, or a smaller group",
+        [LOSS_LINK] = "look at that group's links: speed, errors, traffic of others",
+        [LOSS_DATA] =
+            "more workers, prefetching, pinned memory, or faster storage ('rehearse feed' measures it)",
+        [LOSS_HOST] =
+            "fewer and longer kernels (CUDA graphs, torch.compile, fusion), less work between launches, "
+            "no waits of the host for the device",
+        [LOSS_COPIES] = "pinned memory and a stream of their own",
+        [LOSS_GAPS] = "CUDA graphs or fused kernels, fewer waits between streams",
+        [LOSS_PEER] = "more micro-batches or another schedule",
+        [LOSS_UNKNOWN] = "record the calls of the host, too (ProfilerActivity.CPU), and all ranks",
+    };
+    return words[loss->kind];
+}
+
+/* ---- the first lines ---- */
+
+static void print_verdict(const struct explain *explain, struct text *out)
+{
+    const char *verdict = explain_verdict(explain);
+    double step = explain_step_mean(explain);
+    const char *each = explain->numbers ? "each step of" : "the recorded";
+    if (explain_is_busy(explain)) {
+        text_format(out, "compute: kernels run for %.1f %% of %s %.3f ms, and no loss is a 20th of it\n",
+                    100 * explain_share_of(explain_compute_mean(explain), step), each, 1e3 * step);
+        return;
+    }
+    const struct explain_loss *loss = &explain->losses[0];
+    double time = explain_mean(explain, loss->time);
+    text_format(out, "%s: %.3f ms of %s %.3f ms (%.1f %%): ", verdict, 1e3 * time, each, 1e3 * step,
+                100 * explain_share_of(time, step));
+    explain_loss_tell(explain, loss, out);
+    text_format(out, "\nto mend it: %s\n", explain_loss_mend(loss));
+}
+
+static void print_head(const struct explain *explain, struct text *out)
+{
+    const struct ranks *run = &explain->run;
+    text_format(out, "\n%zu rank%s", run->count, run->count == 1 ? "" : "s");
+    if (run->world > (int64_t)run->count)
+        text_format(out, " of %lld", (long long)run->world);
+    text_format(out, ", %zu activities in %zu events", explain->activities, explain->events);
+    if (explain->numbers)
+        text_format(out, ", steps %lld to %lld", (long long)explain->numbers[0],
+                    (long long)explain->numbers[explain->step_count - 1]);
+    if (explain->outside > 0)
+        text_format(out, " (%zu activities were launched outside of steps)", explain->outside);
+    text_add(out, "\n");
+    if (run->clocks.matched > 0)
+        text_format(out, "clocks: %zu collectives end alike within %.1f us (median), %.1f us (90 %%)\n",
+                    run->clocks.matched, (double)run->clocks.median / 1e3, (double)run->clocks.p90 / 1e3);
+    for (size_t i = 0; i < run->fault_count; i++)
+        text_format(out, "note: %s\n", run->faults[i].text);
+}
+
+static void print_losses(const struct explain *explain, struct text *out)
+{
+    double step = explain_step_mean(explain);
+    text_format(out, "\nalong the critical path, %zu change%s of rank\n%12s  %7s\n", explain->path.changes,
+                explain->path.changes == 1 ? "" : "s", "ms a step", "share");
+    text_format(out, "%12.3f  %5.1f %%  compute\n", 1e3 * explain_compute_mean(explain),
+                100 * explain_share_of(explain_compute_mean(explain), step));
+    for (size_t i = 0; i < explain->loss_count && i < MAX_LOSSES; i++) {
+        const struct explain_loss *loss = &explain->losses[i];
+        double time = explain_mean(explain, loss->time);
+        text_format(out, "%12.3f  %5.1f %%  %s: ", 1e3 * time, 100 * explain_share_of(time, step),
+                    explain_loss_keys[loss->kind]);
+        explain_loss_tell(explain, loss, out);
+        text_add(out, "\n");
+    }
+    if (explain->loss_count > MAX_LOSSES)
+        text_format(out, "... and %zu more (--json)\n", explain->loss_count - MAX_LOSSES);
+}
+
+/* ---- ranks ---- */
+
+void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES])
+{
+    memset(sums, 0, EXPLAIN_SHARES * sizeof *sums);
+    for (size_t step = 0; step < explain->step_count; step++) {
+        int64_t shares[EXPLAIN_SHARES];
+        explain_step_shares(explain, lane, step, shares);
+        for (int i = 0; i < EXPLAIN_SHARES; i++)
+            sums[i] += shares[i];
+    }
+}
+
+static void print_lanes(const struct explain *explain, struct text *out)
+{
+    static const char *const heads[EXPLAIN_SHARES] = {"compute", "covered", "exposed", "inner",
+                                                      "skew",    "copies",  "data",    "host",
+                                                      "launch",  "between", "device",  "unknown"};
+    text_format(out, "\nshares of a step (%%)\n%5s  %10s", "rank", "step (ms)");
+    for (int i = 0; i < EXPLAIN_SHARES; i++)
+        text_format(out, "  %7s", heads[i]);
+    text_add(out, "\n");
+    for (size_t lane = 0; lane < explain->lane_count && lane < MAX_LANES; lane++) {
+        int64_t sums[EXPLAIN_SHARES];
+        const struct explain_lane *at = &explain->lanes[lane];
+        double span = explain_mean(explain, at->bounds[explain->step_count] - at->bounds[0]);
+        explain_lane_shares(explain, lane, sums);
+        text_format(out, "%5lld  %10.3f", (long long)explain->run.members[at->member].rank, 1e3 * span);
+        for (int i = 0; i < EXPLAIN_SHARES; i++)
+            text_format(out, "  %7.2f", 100 * explain_share_of(explain_mean(explain, sums[i]), span));
+        text_add(out, "\n");
+    }
+    if (explain->lane_count > MAX_LANES)
+        text_format(out, "... and %zu more (--json)\n", explain->lane_count - MAX_LANES);
+}
+
+static void print_kinds(const struct explain *explain, struct text *out)
+{
+    double each = 1e3 / (double)explain->lane_count;
+    if (explain->kind_count == 0)
+        return;
+    text_format(out, "\ncommunication, ms a step and rank\n%9s  %9s  %9s  %7s\n", "covered", "exposed",
+                "skew", "count");
+    for (size_t i = 0; i < explain->kind_count && i < MAX_KINDS; i++) {
+        const struct explain_kind *kind = &explain->kinds[i];
+        text_format(out, "%9.3f  %9.3f  %9.3f  %7zu  ", each * explain_mean(explain, kind->hidden),
+                    each * explain_mean(explain, kind->transfer), each * explain_mean(explain, kind->waited),
+                    kind->count);
+        explain_kind_tell(explain, kind, out);
+        text_add(out, "\n");
+    }
+    if (explain->kind_count > MAX_KINDS)
+        text_format(out, "... and %zu more (--json)\n", explain->kind_count - MAX_KINDS);
+}
+
+static void print_bounds(const struct explain *explain, struct text *out)
+{
+    struct explain_bound all = {0};
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        const struct explain_bound *bound = &explain->ranks[i].bound;
+        all.idle += bound->idle;
+        all.activities += bound->activities;
+        all.stretches += bound->stretches;
+        all.longest = bound->longest > all.longest ? bound->longest : all.longest;
+    }
+    if (all.stretches > 0)
+        text_format(out,
+                    "\nlaunch-bound: %zu activities in %zu stretches, each of which waited for its launch: "
+                    "%.3f ms idle, the longest stretch %.3f ms\n",
+                    all.activities, all.stretches, (double)all.idle / 1e6, (double)all.longest / 1e6);
+}
+
+/* Kernels are often templates with names of hundreds of characters. */
+static void print_names(const struct explain *explain, struct text *out)
+{
+    text_format(out, "\n%10s  %8s  %s\n", "total (ms)", "count", "activity");
+    for (size_t i = 0; i < explain->name_count && i < MAX_NAMES; i++) {
+        const struct explain_name *name = &explain->names[i];
+        bool cut = strlen(name->name) > NAME_WIDTH;
+        text_format(out, "%10.3f  %8zu  %.*s%s\n", (double)name->total / 1e6, name->count,
+                    cut ? NAME_WIDTH - 3 : NAME_WIDTH, name->name, cut ? "..." : "");
+    }
+    if (explain->name_count > MAX_NAMES)
+        text_format(out, "... and %zu more (--json)\n", explain->name_count - MAX_NAMES);
+}
+
+void explain_print(const struct explain *explain, struct text *out)
+{
+    print_verdict(explain, out);
+    print_head(explain, out);
+    print_losses(explain, out);
+    print_lanes(explain, out);
+    print_bounds(explain, out);
+    print_kinds(explain, out);
+    print_names(explain, out);
+}

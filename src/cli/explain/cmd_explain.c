@@ -1,0 +1,3 @@
+#include "cli/command.h"
+
+COMMAND(explain, &api_explain, .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT));

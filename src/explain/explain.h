@@ -1,0 +1,128 @@
+/* Where the time of a recorded job went: all ranks, its steps, the path through them, and what costs most.
+ *
+ * A lane is a device of a rank (nearly always the rank itself). A step of a lane begins when the device has done all
+ * that was launched before the host began the step, or when the host begins it, if that is later; it ends where the next
+ * one begins. So steps lie side by side, and the shares of a step (timeline.h) add up to its time. Where a rank has no
+ * step that all others have, the whole recording is one step. */
+#ifndef REHEARSE_EXPLAIN_EXPLAIN_H
+#define REHEARSE_EXPLAIN_EXPLAIN_H
+
+#include "explain/path.h"
+#include "sim/replay/play.h"
+#include "sim/replay/ranks.h"
+
+/* What a step lost, beside computing. */
+enum explain_loss_kind {
+    LOSS_STRAGGLER, /* a rank computes longer than the others, which wait for it */
+    LOSS_JITTER,    /* now one rank is last, now another */
+    LOSS_EXCHANGE,  /* exposed communication that all ranks have */
+    LOSS_LINK,      /* exposed communication of some ranks, for which others wait */
+    LOSS_DATA,
+    LOSS_HOST,
+    LOSS_COPIES,
+    LOSS_GAPS, /* between activities on a device */
+    LOSS_PEER,
+    LOSS_UNKNOWN,
+    LOSS_KINDS
+};
+
+struct explain_loss {
+    enum explain_loss_kind kind;
+    int64_t time;     /* on the path, of all steps, ns */
+    int32_t lane;     /* that has at least two thirds of it alone; -1: none */
+    int32_t exchange; /* kind of exchange; -1: none */
+};
+
+/* Collectives of one name in one group. */
+struct explain_kind {
+    const char *name;
+    uint32_t group; /* of the run */
+    int64_t hidden, transfer,
+        waited;    /* of all lanes and steps, ns: covered by compute, exposed, for the last */
+    int64_t bytes; /* of all with a known size */
+    size_t count;
+};
+
+struct explain_name {
+    const char *name;
+    unsigned class; /* enum replay_class */
+    size_t count;
+    int64_t total; /* of all lanes, in steps and outside, ns */
+    size_t row;    /* private */
+};
+
+/* HolisticTraceAnalysis' breakdown, ns; and over all that was recorded. */
+struct explain_window {
+    int64_t span, compute, communication, overlap, idle;
+};
+
+/* Launch-bound: at least EXPLAIN_BOUND_MIN activities in a row for each of which the device waited. */
+#define EXPLAIN_BOUND_MIN 10
+struct explain_bound {
+    int64_t idle, longest; /* in all such stretches; of the longest, from begin to end */
+    size_t activities, stretches;
+};
+
+struct explain_rank {
+    struct explain_window whole, hta;
+    struct explain_bound bound;
+};
+
+struct explain {
+    struct arena arena;
+    struct ranks run;
+    struct explain_lane *lanes;
+    struct explain_rank *ranks; /* of each lane */
+    size_t lane_count, lane_capacity, rank_capacity;
+    int64_t *numbers; /* of steps; NULL: the whole recording is the step */
+    size_t step_count, first_step,
+        stride; /* of the first rank's: first_step is that which is the first here */
+    struct explain_kind *kinds;
+    size_t kind_count, kind_capacity;
+    uint32_t *kind_of; /* of the run's collectives */
+    uint32_t *lane_of;
+    struct explain_name *names; /* longest total first */
+    size_t name_count, name_capacity;
+    int64_t *name_times; /* private: [row][step of the first rank] */
+    struct explain_path path;
+    struct explain_loss *losses; /* largest first */
+    size_t loss_count;
+    size_t activities, events, outside; /* outside: activities in no step */
+};
+
+extern const char *const explain_loss_keys[LOSS_KINDS], *const explain_loss_verdicts[LOSS_KINDS];
+
+/* On failure *explain holds nothing; on success the caller calls explain_release. */
+bool explain_make(struct explain *explain, const char *const *paths, size_t count, struct error *err);
+
+void explain_release(struct explain *explain);
+
+/* The shares of a step of a lane. */
+void explain_step_shares(const struct explain *explain, size_t lane, size_t step,
+                         int64_t sums[EXPLAIN_SHARES]);
+
+/* The time of a name in a step, of all lanes together. */
+int64_t explain_name_time(const struct explain *explain, size_t name, size_t step);
+
+/* "compute", "communication", "host", "input" or "skew": of the largest loss, where it is a 20th of the time at least. */
+const char *explain_verdict(const struct explain *explain);
+
+/* Returns whether no loss is as large as that. */
+bool explain_is_busy(const struct explain *explain);
+
+/* Finds the losses of a path; private to explain.c. */
+bool explain_losses_find(struct explain *explain, struct error *err);
+
+/* What is known of all ranks while they are read; private to load.c and explain.c. */
+struct explain_loading {
+    struct explain *explain;
+    struct hash_names names;
+    int64_t *numbers; /* of the steps of the first rank */
+    size_t *seen;     /* on how many ranks */
+    size_t step_count, lanes_seen, cell_capacity;
+    bool stepless; /* a rank has none */
+};
+
+bool explain_load_member(struct explain_loading *loading, size_t member, struct error *err);
+
+#endif

@@ -1,0 +1,115 @@
+#include "explain/explain.h"
+
+#include "core/statistics.h"
+#include "core/vector.h"
+
+#include <stdlib.h>
+
+const char *const explain_loss_keys[LOSS_KINDS] = {"straggler", "jitter", "exchange", "link",   "data",
+                                                   "host",      "copies", "gaps",     "device", "unknown"};
+const char *const explain_loss_verdicts[LOSS_KINDS] = {
+    "skew", "skew",    "communication", "communication", "input",
+    "host", "compute", "host",          "communication", "unknown"};
+
+#define SMALL 20 /* a loss below this part of the time is none */
+
+static bool add(struct explain *explain, size_t *capacity, struct explain_loss loss, struct error *err)
+{
+    return loss.time <= 0 || VECTOR_ADD(explain->losses, explain->loss_count, *capacity, loss) ||
+           error_memory(err);
+}
+
+/* What each lane alone has of some shares; the lane with most, if that is two thirds of all at least. */
+static int32_t lane_of_most(const struct explain *explain, const bool *shares, int64_t whole, int64_t *sum)
+{
+    int64_t most = 0;
+    int32_t lane = -1;
+    *sum = 0;
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        int64_t own = 0;
+        for (int share = 0; share < EXPLAIN_SHARES; share++)
+            own += shares[share] ? explain->path.excess[i][share] : 0;
+        *sum += own;
+        if (own > most) {
+            most = own;
+            lane = (int32_t)i;
+        }
+    }
+    return 3 * most >= 2 * (whole + *sum) && most > 0 ? lane : -1;
+}
+
+/* Compute that ranks have beyond the others. */
+static bool add_compute(struct explain *explain, size_t *capacity, struct error *err)
+{
+    static const bool compute[EXPLAIN_SHARES] = {[SHARE_COMPUTE] = true};
+    int64_t sum, n = (int64_t)explain->lane_count;
+    int32_t lane = lane_of_most(explain, compute, 0, &sum);
+    struct explain_loss loss = {LOSS_JITTER, sum, -1, -1};
+    if (lane >= 0) {
+        loss = (struct explain_loss){LOSS_STRAGGLER, explain->path.excess[lane][SHARE_COMPUTE], lane, -1};
+        if (!add(explain, capacity, loss, err))
+            return false;
+        loss = (struct explain_loss){LOSS_JITTER, sum - loss.time, -1, -1};
+    }
+    loss.time = loss.time / n * (n - 1);
+    return add(explain, capacity, loss, err);
+}
+
+static bool add_exchanges(struct explain *explain, size_t *capacity, struct error *err)
+{
+    for (size_t i = 0; i <= explain->kind_count; i++) {
+        int32_t kind = i < explain->kind_count ? (int32_t)i : -1;
+        const struct explain_loss all = {LOSS_EXCHANGE, explain->path.kinds[i], -1, kind};
+        const struct explain_loss slow = {LOSS_LINK, explain->path.slow[i], -1, kind};
+        if (!add(explain, capacity, all, err) || !add(explain, capacity, slow, err))
+            return false;
+    }
+    return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct explain_loss *first = a, *second = b;
+    int order = order_of(second->time, first->time);
+    return order ? order : (first->kind > second->kind) - (first->kind < second->kind);
+}
+
+bool explain_losses_find(struct explain *explain, struct error *err)
+{
+    static const struct {
+        enum explain_loss_kind kind;
+        bool shares[EXPLAIN_SHARES];
+    } idle[] = {
+        {LOSS_DATA, {[SHARE_DATA] = true}},   {LOSS_HOST, {[SHARE_HOST] = true, [SHARE_LAUNCH] = true}},
+        {LOSS_COPIES, {[SHARE_COPY] = true}}, {LOSS_GAPS, {[SHARE_STREAM] = true}},
+        {LOSS_PEER, {[SHARE_PEER] = true}},   {LOSS_UNKNOWN, {[SHARE_UNKNOWN] = true, [SHARE_SKEW] = true}},
+    };
+    size_t capacity = 0;
+    if (!add_compute(explain, &capacity, err) || !add_exchanges(explain, &capacity, err))
+        return false;
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        int64_t all = 0, sum;
+        for (size_t step = 0; step < explain->path.step_count; step++)
+            for (int share = 0; share < EXPLAIN_SHARES; share++)
+                all += idle[i].shares[share] ? explain->path.steps[step][share] : 0;
+        int32_t lane = lane_of_most(explain, idle[i].shares, all, &sum);
+        const struct explain_loss loss = {idle[i].kind, all + sum, explain->lane_count > 1 ? lane : -1, -1};
+        if (!add(explain, &capacity, loss, err))
+            return false;
+    }
+    if (explain->loss_count > 0)
+        qsort(explain->losses, explain->loss_count, sizeof *explain->losses, by_time);
+    return true;
+}
+
+bool explain_is_busy(const struct explain *explain)
+{
+    const struct explain_path *path = &explain->path;
+    int64_t span = path->begins[path->step_count] - path->begins[0];
+    return explain->loss_count == 0 || explain->losses[0].time < span / SMALL;
+}
+
+const char *explain_verdict(const struct explain *explain)
+{
+    return explain_is_busy(explain) ? "compute" : explain_loss_verdicts[explain->losses[0].kind];
+}

@@ -1,0 +1,67 @@
+/* The critical path through ranks, and what each cause costs on it.
+ *
+ * Problem. Eight ranks each lose time, but what one loses another may hide: a rank that waits for the last one of a
+ * collective loses nothing that it could mend. What a cause costs the job is what of it lies on the path that decides
+ * when the step ends.
+ *
+ * Definition. The path is walked back in time from the end of a step, on the device whose step ends last. A time on a
+ * device belongs to the path by its share (timeline.h), but time in which it waits for the last rank of a collective
+ * (skew) belongs to that rank: the path goes on there, at the same time. So the path has a piece for every nanosecond
+ * of the step, on one device each, and its length is the step's, exactly.
+ *
+ * Skew. Between two such changes of device the path lies on one rank, in a window in which the others end up waiting
+ * for it. Shares of a window add up to its length on each device; so what the others waited, w (their mean), is exactly
+ * the sum over shares of (the rank's own, less the others' mean). Of w each share in which it exceeds the others costs
+ * its part, in proportion: a rank whose kernels take longer, one whose host or data came late, one whose link is slow.
+ * That part is moved from the path's share to the rank's excess; what stays on the path is what all ranks have.
+ * Where no rank has half of all excess in compute, it is jitter, and costs what the slowest of n lies above the mean of
+ * all n: (n - 1) / n of what it lies above the others.
+ *
+ * Bound. The pieces of a path are at most the pieces in the window of each device that it visits: one pass, and one
+ * look-up in each other member's sums for each change of device.
+ *
+ * Check in tests/explain/truth_test.c: runs whose cause and its size are known. */
+#ifndef REHEARSE_EXPLAIN_PATH_H
+#define REHEARSE_EXPLAIN_PATH_H
+
+#include "explain/timeline.h"
+
+/* A device of a rank. */
+struct explain_lane {
+    struct explain_timeline timeline;
+    struct explain_arrival *arrivals; /* in order of activity */
+    size_t arrival_count, arrival_capacity;
+    int64_t *bounds; /* of its steps, step_count + 1, in the job's clock */
+    uint32_t member; /* of the run */
+    int64_t device;
+    /* private to the reader */
+    int64_t shift;       /* to the job's clock */
+    uint32_t *exchanges; /* activities that communicate */
+    int32_t *step_of;    /* of the rank's own steps */
+    size_t exchange_count, host_steps;
+};
+
+struct explain_path {
+    int64_t (*steps)[EXPLAIN_SHARES]; /* of each step: what all ranks have; skew: waits without a known end */
+    int64_t (*excess)[EXPLAIN_SHARES]; /* of each lane: what it alone has, in all steps */
+    int64_t *kinds, *slow; /* exposed communication by kind of exchange: as of all ranks, and excess */
+    int64_t *begins;       /* of steps, and the end of the last one */
+    size_t step_count, lane_count, changes;
+};
+
+struct explain_walk {
+    const struct explain_lane *lanes;
+    size_t lane_count, step_count;
+    /* Returns the kind of an exchange, and the lanes that take part in it (into `members`, room for all). */
+    size_t (*members)(const void *context, uint32_t lane, uint32_t activity, uint32_t *members);
+    int32_t (*kind)(const void *context, uint32_t lane, uint32_t activity);
+    size_t kind_count;
+    const void *context;
+};
+
+/* On failure *path holds nothing. */
+bool explain_path_find(struct explain_path *path, const struct explain_walk *walk, struct error *err);
+
+void explain_path_release(struct explain_path *path);
+
+#endif
