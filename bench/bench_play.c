@@ -71,17 +71,17 @@ int main(int argc, char **argv)
     struct plan plan;
     bool small = argc > 1 && strcmp(argv[1], "small") == 0;
     make(&plan);
-    struct sim_options options = {.straggler = -1, .plain = true};
+    struct sim_options options = {.plain = true};
     measure("by passes", &plan, options, RUNS);
     options.level = SIM_LAYERS;
     measure("by layers", &plan, options, RUNS);
     options.plain = false;
     measure("with more of each", &plan, options, RUNS);
     options.plain = true;
-    options.straggler = 4711;
-    options.straggler_factor = 1.2;
+    options.stragglers = &(const struct sim_straggler){4711, 4711, 1.2};
+    options.straggler_count = 1;
     measure("with a straggler", &plan, options, 3);
-    options.straggler_factor = 0;
+    options.straggler_count = 0;
     options.no_symmetry = true;
     if (!small)
         measure("all devices", &plan, options, 1);

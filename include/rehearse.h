@@ -251,6 +251,7 @@ struct rh_simulate_request {
     const char *page; /* written: the answer as an HTML file */
     const char *comm_streams;
     const char *kernels; /* a file */
+    int64_t seeds;
 };
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
                               struct rh_error *error);

@@ -177,7 +177,7 @@ static void set_times(const struct schedule_run *run, const struct job *job, str
 static bool play_plan(struct schedule_run *run, const struct job *job, const char *schedule,
                       struct error *err)
 {
-    const struct sim_options options = {.schedule = schedule, .straggler = -1, .plain = true};
+    const struct sim_options options = {.schedule = schedule, .plain = true};
     struct sim_result result;
     struct plan plan;
     plan_init(&plan);

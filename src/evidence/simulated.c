@@ -31,7 +31,7 @@ static void note(struct player *player, size_t run, const struct error *err)
 
 static bool play(const struct run *run, enum sim_level level, double *seconds, struct error *err)
 {
-    const struct sim_options options = {.plain = true, .straggler = -1, .level = level};
+    const struct sim_options options = {.plain = true, .level = level};
     struct sim_result result;
     struct plan plan;
     plan_init(&plan);

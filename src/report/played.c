@@ -31,7 +31,7 @@ static bool play(struct plan *plan, struct report_timeline *timeline, struct sim
                  struct error *err)
 {
     const struct timeline_sink sink = report_timeline_sink(timeline);
-    const struct sim_options how = {.level = SIM_PASSES, .plain = true, .straggler = -1, .sink = &sink};
+    const struct sim_options how = {.level = SIM_PASSES, .plain = true, .sink = &sink};
     if (count_passes(plan) > REPORT_MAX_TASKS)
         return error_set(err, ERROR_INPUT, "the plan has %.3g passes, and a timeline at most %d",
                          count_passes(plan), REPORT_MAX_TASKS);

@@ -35,6 +35,12 @@ enum sim_save_waits { SIM_WAITS_FOR_COPIES, SIM_WAITS_FOR_WRITES, SIM_WAITS_FOR_
  * pass; at the end of the iteration. By layers. */
 enum sim_reshard { SIM_RESHARD_AS_PLANNED, SIM_RESHARD_PASS, SIM_RESHARD_BACKWARD, SIM_RESHARD_ITERATION };
 
+/* Kernels of devices first … last take `factor` times their seconds. */
+struct sim_straggler {
+    int first, last;
+    double factor;
+};
+
 struct sim_options {
     enum sim_level level;
     const char *schedule;           /* by name; NULL: the plan's */
@@ -42,14 +48,14 @@ struct sim_options {
     int chunks;                     /* of each device; 0: the plan's or the schedule's */
     enum sim_answer send_blocks;    /* messages occupy the stream of passes */
     enum sim_answer
-        post_validate;       /* no barrier before the optimizer; as planned: for zero-bubble schedules */
-    double memory;           /* of a device for activations, bytes; 0: as the schedule is defined */
-    bool plain;              /* no sensitivities and no search for reasons */
-    bool no_symmetry;        /* devices that are alike are played one by one, too */
-    double jitter;           /* standard deviation of the time of kernels, a share; 0: none */
-    uint64_t seed;           /* of the jitter */
-    int straggler;           /* rank of a slow device; -1 or factor 0: none */
-    double straggler_factor; /* of its kernels' seconds */
+        post_validate; /* no barrier before the optimizer; as planned: for zero-bubble schedules */
+    double memory;     /* of a device for activations, bytes; 0: as the schedule is defined */
+    bool plain;        /* no sensitivities and no search for reasons */
+    bool no_symmetry;  /* devices that are alike are played one by one, too */
+    double jitter;     /* standard deviation of the time of kernels, a share; 0: none */
+    uint64_t seed;     /* of the jitter */
+    const struct sim_straggler *stragglers; /* slow devices; of several that name a device, the last counts */
+    int straggler_count;
     /* Share of a device's multiprocessors that a hidden collective takes from the kernels beside it, which are slower
      * by as much while it runs (DeepSeek-V3: 20 of 132); by layers. */
     double collective_share; /* 0: of gathers and scatters of shards, the plan's own (shards_share) */
@@ -138,6 +144,14 @@ struct sim_variant {
     double more, seconds; /* the share of speed */
 };
 
+#define SIM_MAX_SEEDS 10000
+
+/* The seconds of an iteration over several seeds. */
+struct sim_spread {
+    int seeds;
+    double low, median, high; /* quantiles 5, 50 and 95 % */
+};
+
 struct sim_result {
     struct arena arena;           /* owns everything below */
     const char *schedule, *level; /* level: "passes" or "layers" */
@@ -168,6 +182,7 @@ struct sim_result {
     int more_count;
     struct sim_variant *more; /* with 10 % more of each resource */
     int64_t tasks;            /* played */
+    struct sim_spread drawn;  /* by sim_play_seeds; seeds 0: one run */
 };
 
 /* Plays the plan, whose missing prices are filled in where its names are built in. On failure *result holds nothing, on
@@ -175,6 +190,10 @@ struct sim_result {
 bool sim_play(struct plan *plan, const struct sim_options *options, struct sim_result *result,
               struct error *err);
 void sim_result_release(struct sim_result *result);
+
+/* Plays the plan with further seeds, up to `seeds` with that of the result, and says in it how far they are spread. */
+bool sim_play_seeds(struct plan *plan, const struct sim_options *options, int seeds,
+                    struct sim_result *result, struct error *err);
 
 extern const char *const sim_cause_names[SIM_CAUSES]; /* "forward", … */
 

@@ -70,8 +70,7 @@ static bool play(struct wire *wire, struct plan *plan, const struct playing *pla
                                            {.context = &left[1], .task = take_long}},
                                none = {.context = NULL};
     const bool slow = playing->slow_files, first = wire->rank == 0;
-    const struct sim_options sim = {
-        .straggler = -1, .schedule = playing->schedule, .chunks = playing->chunks};
+    const struct sim_options sim = {.schedule = playing->schedule, .chunks = playing->chunks};
     const struct run_options options = {.sim = &sim,
                                         .iterations = playing->iterations,
                                         .byte_share =

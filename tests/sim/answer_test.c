@@ -364,7 +364,7 @@ static void tasks_are_those_of_the_simulation(void **state)
             struct error err;
             struct sim_result simulated;
             struct engine_result played;
-            struct sim_options options = {.straggler = -1, .plain = true, .level = SIM_LAYERS};
+            struct sim_options options = {.plain = true, .level = SIM_LAYERS};
             make_plan(&plan, pipeline, shards);
             if (!sim_play(&plan, &options, &simulated, &err))
                 fail_msg("%s", err.text);
@@ -405,7 +405,7 @@ static void steps_name_the_links_of_transfers(void **state)
     struct plan plan;
     struct error err;
     struct sim_result result;
-    const struct sim_options options = {.straggler = -1, .plain = true, .level = SIM_LAYERS};
+    const struct sim_options options = {.plain = true, .level = SIM_LAYERS};
     int named = 0;
     make_plan(&plan, 4, false);
     if (!sim_play(&plan, &options, &result, &err))
@@ -437,8 +437,7 @@ static void tasks_of_hosts_are_told_apart(void **state)
         for (int every = 1; every <= 2; every++) {
             struct plan plan;
             struct error err;
-            const struct sim_options options = {.straggler = -1,
-                                                .plain = true,
+            const struct sim_options options = {.plain = true,
                                                 .load_rate = 1000,
                                                 .load_bytes = 1e6,
                                                 .save_every = every,
@@ -488,7 +487,7 @@ static void tasks_of_a_wrong_plan_are_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct plan plan;
         struct error err;
-        const struct sim_options options = {.straggler = -1};
+        const struct sim_options options = {0};
         make_plan(&plan, 1, false);
         plan.pipelines[0].stages[0].seconds.forward = cases[i].forward;
         plan.pipelines[0].stages[0].bytes.sent = cases[i].sent;
@@ -538,7 +537,7 @@ static void tasks_are_events_of_a_trace(void **state)
     const struct timeline_sink sink = {.context = &taken, .task = take};
     make_plan(&plan, 4, false);
     const struct sim_options options = {
-        .straggler = -1, .plain = true, .level = SIM_LAYERS, .send_blocks = SIM_YES, .sink = &sink};
+        .plain = true, .level = SIM_LAYERS, .send_blocks = SIM_YES, .sink = &sink};
     if (!sim_play(&plan, &options, &result, &err) || !timeline_store_close(store, true, &err))
         fail_msg("%s", err.text);
     sim_result_release(&result);

@@ -38,7 +38,6 @@ static struct sim_result play(struct plan *plan, struct sim_options options)
 {
     struct sim_result result;
     struct error err;
-    options.straggler = -1;
     options.plain = true;
     options.level = SIM_LAYERS;
     if (!sim_play(plan, &options, &result, &err))

@@ -79,10 +79,8 @@ static void levels_agree_where_nothing_hides(void **state)
                     make(&plan, &job, 32);
                     show_all(&plan);
                     struct sim_result passes =
-                        play(&plan, (struct sim_options){
-                                        .straggler = -1, .schedule = schedules[s], .send_blocks = blocks});
-                    struct sim_result layers = play(&plan, (struct sim_options){.straggler = -1,
-                                                                                .schedule = schedules[s],
+                        play(&plan, (struct sim_options){.schedule = schedules[s], .send_blocks = blocks});
+                    struct sim_result layers = play(&plan, (struct sim_options){.schedule = schedules[s],
                                                                                 .send_blocks = blocks,
                                                                                 .level = SIM_LAYERS});
                     if (fabs(layers.seconds / passes.seconds - 1) > 1e-6)
@@ -115,9 +113,8 @@ static void all_devices_give_the_same_bits(void **state)
         job.sharding = kind == 0 ? 3 : 1;
         job.batch = 256;
         make(&plan, &job, 64);
-        struct sim_result one = play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS});
-        struct sim_result all =
-            play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS, .no_symmetry = true});
+        struct sim_result one = play(&plan, (struct sim_options){.level = SIM_LAYERS});
+        struct sim_result all = play(&plan, (struct sim_options){.level = SIM_LAYERS, .no_symmetry = true});
         assert_true(all.tasks == one.tasks * 64 / job.degrees.pipeline);
         assert_true(one.step_count > 0 && all.step_count > 0); /* play() adds them up */
         if (one.seconds != all.seconds || one.makespan != all.makespan)
@@ -139,9 +136,10 @@ static void a_straggler_splits_only_its_class(void **state)
     struct plan plan;
     job.degrees.tensor = 2, job.degrees.pipeline = 4, job.batch = 256;
     make(&plan, &job, 64);
-    struct sim_result even = play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS});
+    struct sim_result even = play(&plan, (struct sim_options){.level = SIM_LAYERS});
     for (int straggler = 0; straggler < 64; straggler += 13) {
-        struct sim_options options = {.straggler = straggler, .straggler_factor = 1.3, .level = SIM_LAYERS};
+        const struct sim_straggler slow = {straggler, straggler, 1.3};
+        struct sim_options options = {.stragglers = &slow, .straggler_count = 1, .level = SIM_LAYERS};
         struct sim_result one = play(&plan, options);
         options.no_symmetry = true;
         struct sim_result all = play(&plan, options);
@@ -163,7 +161,7 @@ static void jitter_follows_the_seed(void **state)
     struct plan plan;
     job.degrees.tensor = 2, job.degrees.pipeline = 2;
     make(&plan, &job, 16);
-    struct sim_options options = {.straggler = -1, .jitter = 0.05, .seed = 1};
+    struct sim_options options = {.jitter = 0.05, .seed = 1};
     struct sim_result a = play(&plan, options), b = play(&plan, options);
     options.seed = 2;
     struct sim_result c = play(&plan, options);
@@ -188,7 +186,7 @@ static void collectives_slow_kernels_beside_them(void **state)
     job.sharding = 3;
     make(&plan, &job, 64);
     plan.shards_share = 0;
-    struct sim_options options = {.straggler = -1, .level = SIM_LAYERS};
+    struct sim_options options = {.level = SIM_LAYERS};
     struct sim_result even = play(&plan, options);
     double hidden = 0;
     const struct plan_stage *stage = &plan.pipelines[0].stages[0];
@@ -218,7 +216,7 @@ static void shared_links_are_slower(void **state)
     job.degrees.tensor = 8,
     job.degrees.pipeline = 2; /* each device of a node exchanges gradients with other nodes */
     make(&plan, &job, 64);
-    struct sim_options options = {.straggler = -1, .level = SIM_LAYERS};
+    struct sim_options options = {.level = SIM_LAYERS};
     struct sim_result own = play(&plan, options);
     plan.links[plan.types[0].across].shared_by = 2;
     struct sim_result shared = play(&plan, options);

@@ -181,7 +181,7 @@ static void rates_of_links_add_up_to_their_bytes(void **state)
         struct sim_result without, with;
         const struct timeline_sink sink = {.context = &meter, .task = take_task, .link = read_meter};
         make(&source, &plan);
-        struct sim_options options = {.straggler = -1, .plain = true, .level = SIM_LAYERS};
+        struct sim_options options = {.plain = true, .level = SIM_LAYERS};
         assert_true(sim_play(&plan, &options, &without, &err));
         options.sink = &sink;
         meter.count = 0;
@@ -287,8 +287,7 @@ static void collectives_alone_take_the_time_of_the_cost_model(void **state)
                 struct stopwatch watch = {0};
                 const struct timeline_sink sink = {
                     .context = &watch, .task = time_collective, .link = count_change};
-                struct sim_options options = {
-                    .straggler = -1, .plain = true, .level = SIM_LAYERS, .sink = &sink};
+                struct sim_options options = {.plain = true, .level = SIM_LAYERS, .sink = &sink};
                 make_collective(&plan, devices, kind, ldexp(1.1, size), inside, across);
                 double seconds = plan.pipelines[0].stages[0].transfers[0].seconds;
                 if (!sim_play(&plan, &options, &result, &err))
@@ -313,10 +312,11 @@ static void plans_flow_as_in_another_simulator(void **state)
         struct error err;
         struct sim_result one, all, alone;
         make(&source, &plan);
-        struct sim_options options = {.straggler = -1, .plain = true, .level = SIM_LAYERS};
+        struct sim_options options = {.plain = true, .level = SIM_LAYERS};
+        const struct sim_straggler slow = {0, 0, 1.5};
         if (random_one_in(&source, 3)) {
-            options.straggler = 0;
-            options.straggler_factor = 1.5;
+            options.stragglers = &slow;
+            options.straggler_count = 1;
         }
         if (!sim_play(&plan, &options, &one, &err))
             fail_msg("seed %d: %s", seed, err.text);

@@ -44,7 +44,7 @@ static struct sim_result play_plan(struct plan *plan, const char *schedule, enum
                                    double share)
 {
     const struct sim_options options = {
-        .straggler = -1, .plain = true, .schedule = schedule, .level = level, .collective_share = share};
+        .plain = true, .schedule = schedule, .level = level, .collective_share = share};
     struct sim_result result;
     struct error err;
     if (!sim_play(plan, &options, &result, &err))
@@ -99,7 +99,7 @@ static void pairs_hide_the_exchange_of_experts(void **state)
 static void pairs_are_the_reason(void **state)
 {
     (void)state;
-    struct sim_options options = {.straggler = -1, .schedule = "dualpipe"};
+    struct sim_options options = {.schedule = "dualpipe"};
     for (options.level = SIM_PASSES; options.level <= SIM_LAYERS; options.level++) {
         struct sim_result result;
         struct error err;

@@ -58,7 +58,7 @@ static double play_by_layers(struct plan *plan, const char *label)
 {
     struct error err;
     struct sim_result result;
-    const struct sim_options options = {.straggler = -1, .level = SIM_LAYERS, .plain = true};
+    const struct sim_options options = {.level = SIM_LAYERS, .plain = true};
     if (!sim_play(plan, &options, &result, &err))
         fail_msg("%s, by layers: %s", label, err.text);
     check_causes(&result);
@@ -94,7 +94,7 @@ static void play(struct spread *spread, struct plan *plan, const char *label)
 {
     struct error err;
     struct sim_result result;
-    const struct sim_options options = {.straggler = -1};
+    const struct sim_options options = {0};
     if (!sim_play(plan, &options, &result, &err))
         fail_msg("%s: %s", label, err.text);
     double share = result.seconds / result.formula - 1;
@@ -409,7 +409,7 @@ static void refuses(const char *numbers, const char *message)
     struct plan plan;
     struct error err;
     struct sim_result result;
-    const struct sim_options options = {.straggler = -1};
+    const struct sim_options options = {0};
     char text[1024];
     snprintf(
         text, sizeof text,
@@ -447,7 +447,7 @@ static void unpriced_plans_say_what_is_missing(void **state)
     struct plan plan;
     struct error err;
     struct sim_result result;
-    const struct sim_options options = {.straggler = -1};
+    const struct sim_options options = {0};
     assert_true(plan_parse(&plan, "plan.json", text, strlen(text), &err));
     assert_false(sim_play(&plan, &options, &result, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
@@ -477,7 +477,7 @@ static void answers_are_printed(void **state)
     struct sim_result result;
     struct text text = {0}, document = {0};
     struct json json = {.out = &document};
-    const struct sim_options options = {.straggler = -1, .schedule = "zb-h1"};
+    const struct sim_options options = {.schedule = "zb-h1"};
     job.degrees.tensor = 2, job.degrees.pipeline = 4;
     job_spread(&job, 16);
     plan_init(&plan);

@@ -100,7 +100,7 @@ static void levels_agree(void **state)
         struct error err;
         struct sim_result passes, layers;
         const char *name = make(&source, &plan);
-        struct sim_options options = {.straggler = -1, .plain = true, .schedule = name};
+        struct sim_options options = {.plain = true, .schedule = name};
         if (!sim_play(&plan, &options, &passes, &err)) { /* a shape that the schedule does not have */
             plan_release(&plan);
             continue;

@@ -55,8 +55,7 @@ static void check(struct plan *plan, const char *schedule, enum sim_level level)
     struct sim_result result;
     struct seen seen = {.tasks = 0};
     const struct timeline_sink sink = {.context = &seen, .task = take_task, .memory = take_memory};
-    const struct sim_options options = {
-        .straggler = -1, .plain = true, .level = level, .schedule = schedule, .sink = &sink};
+    const struct sim_options options = {.plain = true, .level = level, .schedule = schedule, .sink = &sink};
     if (!sim_play(plan, &options, &result, &err))
         fail_msg("%s: %s", schedule, err.text);
     assert_true(seen.samples > 0 && seen.optimizers == result.device_count);

@@ -134,8 +134,7 @@ static bool play_part(struct wire *wire, const struct rh_play_request *given, st
     struct sim_options sim = {.schedule = NULL,
                               .chunks = (int)given->chunks,
                               .jitter = given->jitter,
-                              .seed = (uint64_t)given->seed,
-                              .straggler = -1};
+                              .seed = (uint64_t)given->seed};
     struct run_options asked = {.sim = &sim,
                                 .iterations = (int)given->iterations,
                                 .per_rank = (int)given->devices_per_rank,

@@ -84,7 +84,8 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
     asked.order = given->asked.write_schedule != NULL ? &order : NULL;
     if (!sim_play(plan, &asked, &result, err))
         return false;
-    bool ok = write_files(plan, options, &result, given, err) &&
+    bool ok = sim_play_seeds(plan, options, (int)given->asked.seeds, &result, err) &&
+              write_files(plan, options, &result, given, err) &&
               (given->asked.write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
     pass_order_release(&order);
     if (ok) {
@@ -96,22 +97,38 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
     return ok;
 }
 
-/* Reads "5=1.2". */
-static bool read_straggler(const char *text, struct sim_options *options, struct error *err)
+#define MAX_STRAGGLERS 64
+
+/* Returns -1 if no device's number is there. */
+static long device_at(const char *text, char **end)
 {
-    char *end;
     errno = 0;
-    long device = strtol(text, &end, 10);
-    double factor = *end == '=' ? text_number(end + 1, &end) : 0;
-    bool number = text[0] >= '0' && text[0] <= '9' && errno == 0 && device < PLAN_MAX_DEVICES;
-    if (!number || *end != '\0' || !(factor > 0) || factor > MAX_FACTOR)
-        return error_set(
-            err, ERROR_USAGE,
-            "--straggler: expected a device and a factor above 0, up to %g, such as 5=1.2; found '%s'",
-            MAX_FACTOR, text);
-    options->straggler = (int)device;
-    options->straggler_factor = factor;
-    return true;
+    long device = strtol(text, end, 10);
+    return text[0] >= '0' && text[0] <= '9' && errno == 0 && device < PLAN_MAX_DEVICES ? device : -1;
+}
+
+/* Reads "5=1.2,8-15=1.1". */
+static bool read_stragglers(const char *text, struct sim_straggler *stragglers, struct sim_options *options,
+                            struct error *err)
+{
+    const char *at = text;
+    options->stragglers = stragglers;
+    for (char *end; options->straggler_count < MAX_STRAGGLERS; at = end + 1) {
+        long first = device_at(at, &end), last = first;
+        if (first >= 0 && *end == '-')
+            last = device_at(end + 1, &end);
+        double factor = *end == '=' ? text_number(end + 1, &end) : 0;
+        if (first < 0 || last < first || (*end != '\0' && *end != ',') || !(factor > 0) ||
+            factor > MAX_FACTOR)
+            return error_set(err, ERROR_USAGE,
+                             "--straggler: expected devices and a factor above 0, up to %g, such as 5=1.2 or "
+                             "5=1.2,8-15=1.1; found '%s'",
+                             MAX_FACTOR, text);
+        stragglers[options->straggler_count++] = (struct sim_straggler){(int)first, (int)last, factor};
+        if (*end == '\0')
+            return true;
+    }
+    return error_set(err, ERROR_USAGE, "--straggler: more than %d of them", MAX_STRAGGLERS);
 }
 
 bool simulate_storage_read(const char *path, struct sim_options *options, struct error *err)
@@ -187,12 +204,13 @@ bool simulate_play_plan(const struct simulate_options *given, struct error *err)
         .save_rate = given->asked.save_rate,
         .save_waits = (enum sim_save_waits)option_index(simulate_save_waits, given->asked.save_waits),
         .host_rate = given->asked.host_rate,
-        .storage_network = given->asked.storage_network,
-        .straggler = -1};
+        .storage_network = given->asked.storage_network};
+    struct sim_straggler stragglers[MAX_STRAGGLERS];
     bool several =
         given->asked.compare || (given->asked.schedule != NULL && strcmp(given->asked.schedule, "all") == 0);
     if (!check(given, err) ||
-        (given->asked.straggler != NULL && !read_straggler(given->asked.straggler, &options, err)) ||
+        (given->asked.straggler != NULL &&
+         !read_stragglers(given->asked.straggler, stragglers, &options, err)) ||
         (given->asked.storage != NULL && !simulate_storage_read(given->asked.storage, &options, err)))
         return false;
     if (given->asked.send_blocks)
@@ -209,6 +227,8 @@ bool simulate_play_plan(const struct simulate_options *given, struct error *err)
         }
         options.schedule = schedule != NULL ? schedule->name : NULL;
     }
+    if (several && given->asked.seeds > 1)
+        return error_set(err, ERROR_USAGE, "--seeds is for one schedule");
     if (!simulate_load(given, &plan, err))
         return false;
     if (given->asked.write_schedule != NULL && (several || plan.pipeline_count > 1)) {

@@ -46,7 +46,7 @@ const struct plan *sweep_base_plan(struct sweep_base *base, int batch, int devic
 /* Plays the plan once, so that missing prices are filled in, and threads only read it. */
 static bool open_given(struct sweep_base *base, const struct plan_options *given, struct error *err)
 {
-    const struct sim_options options = {.plain = true, .straggler = -1};
+    const struct sim_options options = {.plain = true};
     const char *batches = given->asked.global_batch;
     struct sim_result result;
     if (given->asked.from ? !api_plan_copy(given->asked.from, &base->given, err)
@@ -318,7 +318,6 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     }
     const struct sim_options options = {.schedule = strcmp(schedule, "plan") == 0 ? NULL : schedule,
                                         .plain = true,
-                                        .straggler = -1,
                                         .link_speeds = speeds};
     struct sim_result result;
     struct plan played = *plan; /* it has its prices: nothing is added to it */

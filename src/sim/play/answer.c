@@ -7,6 +7,8 @@
  * and which are known from the plan alone: a start-up in which each stage has one device of a replica, and a pivot that
  * is a link. All things together are the whole difference, by construction; the one with the most seconds in its
  * direction is the first reason. */
+#include "core/statistics.h"
+#include "core/stop.h"
 #include "devices/tables.h"
 #include "plan/parts.h"
 #include "plan/split/plan.h"
@@ -476,6 +478,36 @@ bool sim_play(struct plan *plan, const struct sim_options *options, struct sim_r
     play_model_release(&model);
     if (!ok)
         sim_result_release(result);
+    return ok;
+}
+
+bool sim_play_seeds(struct plan *plan, const struct sim_options *options, int seeds,
+                    struct sim_result *result, struct error *err)
+{
+    struct sim_options next = *options;
+    double *times = seeds > 1 ? calloc((size_t)seeds, sizeof *times) : NULL;
+    if (seeds <= 1)
+        return true;
+    bool ok = times || error_memory(err);
+    next.plain = true;
+    next.order = NULL;
+    for (int i = 0; ok && i < seeds; i++) {
+        struct sim_result other = {.seconds = result->seconds};
+        next.seed = options->seed + (uint64_t)i;
+        ok = i == 0 || (!stop_obeyed(err) && sim_play(plan, &next, &other, err));
+        if (ok)
+            times[i] = other.seconds;
+        if (ok && i > 0)
+            sim_result_release(&other);
+    }
+    if (ok) {
+        sort_doubles(times, seeds);
+        result->drawn = (struct sim_spread){.seeds = seeds,
+                                            .low = quantile_of(times, seeds, 0.05),
+                                            .median = quantile_of(times, seeds, 0.5),
+                                            .high = quantile_of(times, seeds, 0.95)};
+    }
+    free(times);
     return ok;
 }
 

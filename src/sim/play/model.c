@@ -527,7 +527,7 @@ static const char *needs_layers(const struct sim_options *options)
 {
     return options->no_symmetry                         ? "no-symmetry"
            : options->jitter > 0                        ? "jitter"
-           : options->straggler_factor > 0              ? "straggler"
+           : options->straggler_count > 0               ? "straggler"
            : options->collective_share > 0              ? "collective-share"
            : options->load_rate > 0                     ? "storage"
            : options->save_every > 0                    ? "save-every"

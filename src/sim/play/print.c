@@ -48,6 +48,11 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
     if (isfinite(result->utilisation))
         text_format(out, "; %.1f %% of the devices' peak", 100.0 * result->utilisation);
     text_add(out, "\n");
+    if (result->drawn.seeds > 0)
+        text_format(out, "%d seeds: median %s, 90 %% of them from %s to %s\n", result->drawn.seeds,
+                    unit_text(&texts, result->drawn.median, UNIT_TIME),
+                    unit_text(&texts, result->drawn.low, UNIT_TIME),
+                    unit_text(&texts, result->drawn.high, UNIT_TIME));
     if (isfinite(result->formula))
         print_difference(result->seconds, result->formula, out);
     for (int i = 0; i < result->reason_count; i++)
@@ -237,6 +242,13 @@ static const struct field link_fields[] = {
     FIELD_VALUES(struct sim_link, "causes", causes, cause_count, FIELD_TEXT),
 };
 
+static const struct field spread_fields[] = {
+    FIELD_OUT(struct sim_spread, "seeds", seeds, FIELD_INT),
+    FIELD_OUT(struct sim_spread, "low", low, FIELD_DOUBLE),
+    FIELD_OUT(struct sim_spread, "median", median, FIELD_DOUBLE),
+    FIELD_OUT(struct sim_spread, "high", high, FIELD_DOUBLE),
+};
+
 static const struct field result_fields[] = {
     FIELD(struct sim_result, schedule, FIELD_TEXT, 0, 0),
     FIELD(struct sim_result, level, FIELD_TEXT, 0, 0),
@@ -265,6 +277,10 @@ static const struct field list_fields[] = {
     FIELD(struct sim_result, tasks, FIELD_INT64, 0, 0),
 };
 
+static const struct field drawn_fields[] = {
+    FIELD_PART(struct sim_result, "drawn", drawn, spread_fields, FIELD_STRUCT),
+};
+
 void sim_write_json(const struct sim_result *result, const struct plan *plan, struct json *json)
 {
     json_open_document(json, "rehearse-played-plan/1");
@@ -276,6 +292,8 @@ void sim_write_json(const struct sim_result *result, const struct plan *plan, st
     for (int d = 0; d < result->device_count; d++)
         write_device(&result->devices[d], json);
     json_close(json);
+    if (result->drawn.seeds > 0)
+        FIELDS_WRITE(result, drawn_fields, json);
     FIELDS_WRITE(result, list_fields, json);
     json_close(json);
 }

@@ -50,6 +50,14 @@ static void connect(const struct play_system *system, const int *first, int *con
 
 /* ---- devices ---- */
 
+static double factor_of(const struct sim_options *options, int device)
+{
+    for (int i = options->straggler_count - 1; i >= 0; i--)
+        if (device >= options->stragglers[i].first && device <= options->stragglers[i].last)
+            return options->stragglers[i].factor;
+    return 0;
+}
+
 static void set_device(const struct play_system *system, int d, int *const *ports, struct engine_device *to)
 {
     struct layout_place at = system->layout.at[d];
@@ -57,7 +65,6 @@ static void set_device(const struct play_system *system, int d, int *const *port
     const struct sim_options *options = system->model->options;
     const struct sim_memory *state = &pipeline->devices[at.place].state;
     int rank = pipeline->first_device + at.place;
-    bool slow = options->straggler_factor > 0 && d == options->straggler;
     *to = (struct engine_device){
         .rank = d,
         .members = 1,
@@ -68,7 +75,7 @@ static void set_device(const struct play_system *system, int d, int *const *port
         .port_count = system->orders.devices[rank].port_count,
         .group_count = LAYER_GROUPS - 1,
         .route_count = system->orders.devices[rank].route_count,
-        .factor = slow ? options->straggler_factor : 0,
+        .factor = factor_of(options, d),
         .key = (uint64_t)d,
         .memory = {[MEMORY_PARAMETERS] = llround(state->parameters),
                    [MEMORY_GRADIENTS] = llround(state->gradients),
@@ -172,10 +179,10 @@ bool play_system_make(struct play_system *system, const struct play_model *model
     };
     if (!layer_orders_make(&system->orders, model, err) || !layout_make(&system->layout, model, err))
         return false;
-    if (options->straggler_factor > 0 &&
-        (options->straggler < 0 || options->straggler >= system->layout.count))
-        return error_set(err, ERROR_USAGE, "straggler: expected a device from 0 to %d, found %d",
-                         system->layout.count - 1, options->straggler);
+    for (int i = 0; i < options->straggler_count; i++)
+        if (options->stragglers[i].first < 0 || options->stragglers[i].last >= system->layout.count)
+            return error_set(err, ERROR_USAGE, "straggler: expected a device from 0 to %d, found %d",
+                             system->layout.count - 1, options->stragglers[i].last);
     if (!wires_make(&system->wires, &system->layout, &system->orders, err))
         return false;
     whole.templates = system->orders.templates;
