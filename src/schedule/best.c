@@ -75,6 +75,7 @@ static bool make_start(const struct schedule *schedule, const struct schedule_sh
     struct error ignored = {.kind = ERROR_INPUT};
     own.chunks = parts ? 1 : chunks;
     own.memory = parts ? 0.0 : memory;
+    own.unsearched = true;
     if (parts)
         own.timing = NULL; /* its costs and its memory are those of other stages */
     if (!schedule_make(schedule, &own, order, &ignored)) {
@@ -237,8 +238,6 @@ static bool starts_choose(const struct schedule_shape *shape, int chunks, bool a
     return ok;
 }
 
-#define MAX_SEARCHED (1 << 21) /* passes: of larger shapes the best order of the table is taken */
-
 /* The shape's times, or those of equal passes; the caller frees *made. */
 static const struct timing_options *timing_of_shape(const struct schedule_shape *shape, int stages,
                                                     struct timing_options *equal, struct pass_cost **made,
@@ -400,7 +399,7 @@ bool best_order(const struct schedule_shape *shape, int chunks, int in_flight,
     int count = 0, first = in_flight > 0 ? PLACEMENT_WAVE : 0;
     int placements = in_flight > 0 || chunks == 1 ? 1 : PLACEMENTS;
     long long stages = (long long)shape->devices * chunks;
-    bool is_large = SEARCH_KINDS * stages * shape->microbatches > MAX_SEARCHED;
+    bool is_large = SEARCH_KINDS * stages * shape->microbatches > SCHEDULE_MAX_SEARCHED;
     *found = (struct order_found){.extent.makespan = 0.0};
     bool ok = pass_order_init(&plain, shape->devices,
                               stages > ORDER_MAX_STAGES ? ORDER_MAX_STAGES + 1 : (int)stages, 1,

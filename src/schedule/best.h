@@ -20,8 +20,8 @@ struct best_options {
 };
 
 /* Searches `chunks` stages per device, in memory shape->memory (0: no limit): all placements, or with in_flight > 0 the
- * wave alone, where without a limit memory is that of so many micro-batches on the fullest device. The caller ends the result with order_found_release, also after a failure; options NULL: as given by
- * zeros. */
+ * wave alone, where without a limit memory is that of so many micro-batches on the fullest device. The caller ends the
+ * result with order_found_release, also after a failure; options NULL: as given by zeros. */
 bool best_order(const struct schedule_shape *shape, int chunks, int in_flight,
                 const struct best_options *options, struct order_found *found, struct error *err);
 

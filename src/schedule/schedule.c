@@ -21,9 +21,9 @@ const struct schedule schedules[] = {
     {SAYS_schedule_zb_h1, .chunks = 1, .make = maker_zb_h1},
     {SAYS_schedule_zb_h2, .chunks = 1, .make = maker_zb_h2},
     {SAYS_schedule_interleaved_zb, .make = maker_interleaved_zb},
-    {SAYS_schedule_zb_v, .chunks = 2, .make = maker_zb_v},
-    {SAYS_schedule_v_half, .chunks = 2, .make = maker_v_half},
-    {SAYS_schedule_v_min, .chunks = 2, .make = maker_v_min},
+    {SAYS_schedule_zb_v, .chunks = 2, .within = maker_v_1p, .make = maker_zb_v},
+    {SAYS_schedule_v_half, .chunks = 2, .within = maker_v_1p, .make = maker_v_half},
+    {SAYS_schedule_v_min, .chunks = 2, .within = maker_v_1p, .make = maker_v_min},
     {SAYS_schedule_hanayo, .make = maker_hanayo},
     {SAYS_schedule_dualpipe, .chunks = 2, .two_chains = true, .make = maker_dualpipe},
     {SAYS_schedule_dualpipev, .chunks = 2, .make = maker_dualpipev},
@@ -116,5 +116,8 @@ bool schedule_make(const struct schedule *schedule, const struct schedule_shape 
                          schedule->two_chains ? 2 : 1, (int)microbatches, err))
         return false;
     order->step = shape->microbatches;
-    return schedule->make(shape, order, err) && pass_order_check(order, NULL, err);
+    bool searches = schedule->within != NULL && shape->memory > 0.0 && !shape->unsearched &&
+                    3LL * order->stages * order->microbatches <= SCHEDULE_MAX_SEARCHED;
+    schedule_maker *make = searches ? schedule->within : schedule->make;
+    return make(shape, order, err) && pass_order_check(order, NULL, err);
 }

@@ -9,15 +9,16 @@
 #include "schedule/shape.h"
 
 struct schedule {
-    const char *name;     /* "zb-v" */
-    const char *aliases;  /* further names, separated by '|'; NULL: none */
-    const char *title;    /* one line for people, with the source */
-    int chunks;           /* of each device; 0: chosen by the user, at least 2 */
-    bool single_too;      /* of those chosen by the user, 1 is possible as well */
-    bool two_chains;      /* of stages; else one */
-    bool no_flush;        /* iterations run into each other */
-    bool fills_memory;    /* sets no limit of its own: it takes what shape->memory allows */
-    schedule_maker *make; /* sets the device of each stage, and adds the passes */
+    const char *name;       /* "zb-v" */
+    const char *aliases;    /* further names, separated by '|'; NULL: none */
+    const char *title;      /* one line for people, with the source */
+    int chunks;             /* of each device; 0: chosen by the user, at least 2 */
+    bool single_too;        /* of those chosen by the user, 1 is possible as well */
+    bool two_chains;        /* of stages; else one */
+    bool no_flush;          /* iterations run into each other */
+    bool fills_memory;      /* sets no limit of its own: it takes what shape->memory allows */
+    schedule_maker *within; /* of a shape with a memory of its own, unless that is large; NULL: the same */
+    schedule_maker *make;   /* sets the device of each stage, and adds the passes */
 };
 
 /* Ended by a row without name. */

@@ -4,6 +4,8 @@
 
 #include "schedule/timing.h"
 
+#define SCHEDULE_MAX_SEARCHED (1 << 21) /* passes: the order of a larger shape is not searched */
+
 struct schedule_shape {
     int devices;      /* of the pipeline */
     int chunks;       /* of each device; 0: as the schedule has them, or 2 */
@@ -20,7 +22,8 @@ struct schedule_shape {
     /* Searches minimise the longest time of a device from its first to its last pass, not the makespan: where optimizer
      * steps are validated afterwards, iterations overlap. */
     bool by_span;
-    double memory; /* of each device, for activations; 0: as the schedule is defined */
+    double memory;   /* of each device, for activations; 0: as the schedule is defined */
+    bool unsearched; /* no maker searches: the order is to be the start of a search */
 };
 
 /* Adds the passes of a shape to an empty order. ERROR_INPUT: the shape does not fit; the text says why. */

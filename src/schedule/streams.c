@@ -80,7 +80,7 @@ static void find_others(const struct player *p)
     }
 }
 
-/* Appends the messages of a rank to its streams; `seen` has for each rank the stream to it, or one of an earlier rank. */
+/* Appends the messages of a rank to its streams; `seen`: of each rank the stream to it, or of an earlier rank. */
 static void queue_messages(struct player *p, int rank, enum comm_streams streams, uint32_t *seen)
 {
     const struct schedule_csv *csv = p->csv;

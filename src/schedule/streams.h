@@ -2,8 +2,8 @@
  *
  * A rank's passes run one after the other, and so do the messages of a stream. A message begins when the passes before
  * it in its row are done, the one before it on its stream too, and the same holds at its other end: it occupies both
- * streams for the time of the send. A pass waits for its RECV, never for a SEND. So a RECV that is placed early holds up
- * what comes after it on its stream though that is ready (PyTorch issue 188833).
+ * streams for the time of the send. A pass waits for its RECV, never for a SEND. So a RECV that is placed early holds
+ * up what comes after it on its stream though that is ready (PyTorch issue 188833).
  *
  * Two ranks whose streams have their messages in different sequences would wait for each other. Then a SEND occupies
  * its own stream alone, as through a buffer that never fills, and the RECV ends when the message has come: no file that

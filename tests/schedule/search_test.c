@@ -337,6 +337,44 @@ static void published_orders_are_reached(void **state)
     free(path);
 }
 
+/* Shapes whose memory is scarce, with the makespan of the zero-bubble authors' own scheduler (scripts/compare-zero-bubble,
+ * sail-sg/zero-bubble at 3fd87fd1; INFINITY: none of theirs fits): no schedule that fills a memory on a V is slower. */
+static void scarce_memory_is_used_as_well_as_by_the_authors(void **state)
+{
+    static const struct {
+        int devices, microbatches;
+        double memory, makespan[2]; /* for the times below */
+    } shapes[] = {{4, 8, 2, {890, 295}},   {4, 12, 3, {1038, 385}}, {8, 16, 3, {INFINITY, INFINITY}},
+                  {8, 24, 4, {2530, 835}}, {8, 24, 5, {2186, 805}}, {8, 32, 6, {2718, 1015}}};
+    static const double times[][4] = {{28, 28, 20, 2}, {10, 10, 10, 0}};
+    static const char *const names[] = {"best", "zb-v", "v-half"};
+    (void)state;
+    for (int kase = 0; kase<36; kase += SEARCH_STEP> 1 ? 5 : 1) {
+        struct pass_cost costs[16];
+        const double *t = times[kase / 18];
+        int i = kase / 3 % 6, chunks = 0;
+        for (int stage = 0; stage < 16; stage++)
+            costs[stage] = (struct pass_cost){t[0] / 2, t[1] / 2, t[2] / 2, t[3], t[3], 0, 0.5, 0.5};
+        const struct timing_options timing = {.costs = costs};
+        const struct schedule_shape shape = {.devices = shapes[i].devices,
+                                             .microbatches = shapes[i].microbatches,
+                                             .memory = shapes[i].memory,
+                                             .timing = &timing};
+        struct pass_order order;
+        struct timing played;
+        struct error err;
+        const struct schedule *schedule = schedule_find(names[kase % 3], &chunks, &err);
+        if (!schedule_make(schedule, &shape, &order, &err) ||
+            !timing_of_order(&order, &timing, false, &played, &err))
+            fail_msg("%s", err.text);
+        assert_true(played.peak <= shapes[i].memory * (1 + HAIR));
+        if (played.extent.makespan > shapes[i].makespan[kase / 18] * (1 + HAIR))
+            fail_msg("%s, shape %d: %.12g", names[kase % 3], i, played.extent.makespan);
+        timing_release(&played);
+        pass_order_release(&order);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_large_shape_takes_a_schedule_of_the_table),
         cmocka_unit_test(a_microbatch_that_does_not_fit_is_an_error),
         cmocka_unit_test(published_orders_are_reached),
+        cmocka_unit_test(scarce_memory_is_used_as_well_as_by_the_authors),
     };
     return cmocka_run_group_tests_name("search", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "schedule/search/pattern.h"
 
 #include "core/stop.h"
+#include "schedule/search/pull.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -274,6 +275,136 @@ static void try_all(struct evaluation *evaluation, const struct search_goal *goa
     }
 }
 
+/* ---- building blocks of a V ---- */
+
+/* A pattern of six slots on a V whose passes go down in steps of `down[0]` slots to device `cut`, then of `down[1]`,
+ * forwards and backwards, and up in steps of one. Where both steps are the same, all devices keep about the same; the
+ * cut chooses between two such memories (arXiv 2405.15362, section 3 and appendix). */
+struct block {
+    int cut, down[2];
+    int on_first
+        [3]; /* slots modulo six, on the first device, of forward and input pass up, and of input pass down */
+    double way; /* slots from the first pass to the last */
+};
+
+#define SLOTS       6
+#define BLOCKS_MAX  512  /* that are played */
+#define BLOCK_SHARE 0.25 /* of the goal's effort */
+
+static double slot_from(double after, int modulo)
+{
+    double slot = after + 1.0;
+    int away = (int)fmod(modulo - slot, SLOTS);
+    return slot + (away < 0 ? away + SLOTS : away);
+}
+
+/* Places a block on all devices. Returns false: two passes meet on one. */
+static bool place_block(struct pattern *pattern, struct block *block)
+{
+    const struct search_problem *problem = pattern->problem;
+    int devices = problem->devices, last = devices - 1, stages = problem->stages;
+    double *begin = pattern->begin, down = 0.0;
+    for (int device = 0; device < devices; device++) {
+        begin[device] = begin[stages + stages - 1 - device] = down;
+        down += block->down[device >= block->cut];
+    }
+    double up = slot_from(begin[last], block->on_first[0] - last);
+    for (int device = 0; device < devices; device++)
+        begin[stages - 1 - device] = up + last - device;
+    double back = slot_from(begin[stages - 1], block->on_first[1]);
+    for (int device = 0; device < devices; device++)
+        begin[stages + stages - 1 - device] += back;
+    up = slot_from(begin[stages + stages - 1 - last], block->on_first[2] - last);
+    for (int device = 0; device < devices; device++)
+        begin[stages + device] = up + last - device;
+    block->way = begin[stages];
+    for (int device = 0; device < devices; device++) {
+        unsigned used = 0;
+        for (int i = 0; i < 4; i++) {
+            int type = (i < 2 ? 0 : stages) + (i % 2 == 0 ? device : stages - 1 - device);
+            unsigned slot = 1U << (int)fmod(begin[type], SLOTS);
+            if (used & slot)
+                return false;
+            used |= slot;
+        }
+        for (int i = 0; i < 2; i++) {
+            int input = stages + (i == 0 ? stages - 1 - device : device);
+            double at = begin[input] + 1.0;
+            while (used >> (int)fmod(at, SLOTS) & 1U)
+                at += 1.0;
+            used |= 1U << (int)fmod(at, SLOTS);
+            begin[stages + input] = at;
+        }
+    }
+    return true;
+}
+
+/* Keeps the blocks of the shortest way. */
+static void keep_block(struct block *blocks, int *count, const struct block *block)
+{
+    int at = *count < BLOCKS_MAX ? (*count)++ : BLOCKS_MAX;
+    while (at > 0 && block->way < blocks[at - 1].way) {
+        if (at < BLOCKS_MAX)
+            blocks[at] = blocks[at - 1];
+        at--;
+    }
+    if (at < BLOCKS_MAX)
+        blocks[at] = *block;
+}
+
+static int list_blocks(struct pattern *pattern, struct block *blocks)
+{
+    int count = 0, devices = pattern->problem->devices;
+    for (int cut = devices > 1 ? 1 : 0; cut < devices && !stop_wanted(); cut++)
+        for (int code = 0; code < 25 * 125; code++) {
+            struct block block = {.cut = cut, .down = {1 + code % 5, 1 + code / 5 % 5}};
+            if (block.down[1] > block.down[0] || (block.down[1] == block.down[0] && cut > 1))
+                continue;
+            for (int i = 0, rest = code / 25; i < 3; i++, rest /= 5)
+                block.on_first[i] = 1 + rest % 5;
+            if (place_block(pattern, &block) && pattern_fits(pattern))
+                keep_block(blocks, &count, &block);
+        }
+    return count;
+}
+
+/* Returns whether the problem is a V with two stages on each device. */
+static bool is_v(const struct search_problem *problem)
+{
+    if (problem->stages != 2 * problem->devices)
+        return false;
+    for (int stage = 0; stage < problem->stages; stage++)
+        if (problem->device_of[stage] != (stage < problem->devices ? stage : problem->stages - 1 - stage))
+            return false;
+    return true;
+}
+
+/* Fills the gaps of all blocks by one set of rules after the other. */
+static bool try_blocks(struct evaluation *evaluation, const struct search_goal *goal, struct pattern *pattern,
+                       int *done, uint32_t *sequence, struct search_pool *pool, struct error *err)
+{
+    const struct search_problem *problem = evaluation->problem;
+    struct block *blocks = malloc(BLOCKS_MAX * sizeof *blocks);
+    struct puller *puller = puller_make(problem, err);
+    bool made = blocks != NULL && puller != NULL;
+    int64_t effort = evaluation->evaluated + (int64_t)(BLOCK_SHARE * (double)goal->effort);
+    set_times(pattern, TIMES_EQUAL);
+    pattern->period = SLOTS;
+    int count = made ? list_blocks(pattern, blocks) : 0;
+    for (int rules = 0; rules < PULL_RULES; rules++)
+        for (int i = 0; i < count && evaluation->evaluated < effort; i++) {
+            if (pool->count > 0 && pool->value[0] < goal->value + problem->hair)
+                break;
+            place_block(pattern, &blocks[i]);
+            write_sequence(pattern, sequence, done);
+            if (search_fits(problem, sequence))
+                pull_and_offer(puller, evaluation, rules, sequence, pool);
+        }
+    free(blocks);
+    puller_free(puller);
+    return made || error_memory(err);
+}
+
 bool search_by_patterns(struct evaluation *evaluation, const struct search_goal *goal,
                         struct search_pool *pool, struct error *err)
 {
@@ -291,6 +422,7 @@ bool search_by_patterns(struct evaluation *evaluation, const struct search_goal 
         pattern.seconds = numbers + types;
         pattern.lag = numbers + 2 * types;
         try_all(evaluation, goal, &pattern, own, own + types, sequence, pool);
+        made = !is_v(problem) || try_blocks(evaluation, goal, &pattern, own, sequence, pool, err);
     } else {
         error_memory(err);
     }

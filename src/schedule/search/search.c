@@ -3,6 +3,7 @@
 #include "core/stop.h"
 #include "schedule/search/exact.h"
 #include "schedule/search/pattern.h"
+#include "schedule/search/pull.h"
 #include "schedule/search/rules.h"
 #include "schedule/search/tabu.h"
 
@@ -13,6 +14,7 @@
 
 #define RULES_SHARE       0.4 /* of the effort */
 #define PATTERN_SHARE     0.25
+#define PULL_SHARE        0.1
 #define POOL_SHARE        0.3
 #define PATIENCE          2000 /* iterations of tabu search without a better order */
 #define KICK_PATIENCE     1000
@@ -94,6 +96,26 @@ static bool add_starts(struct search_work *work, const struct order_search *sear
 static bool good(const struct search_work *work, double value)
 {
     return value < work->target + work->problem.hair || stop_wanted();
+}
+
+/* Fills the gaps of the orders of the pool, where that may shorten one. */
+static bool pull_pool(struct search_work *work, struct error *err)
+{
+    struct search_pool *pool = &work->pool;
+    if (good(work, pool->value[0]))
+        return true;
+    struct puller *puller = puller_make(&work->problem, err);
+    if (puller == NULL)
+        return false;
+    int64_t effort = work->evaluation.evaluated + (int64_t)((double)work->effort * PULL_SHARE);
+    for (int i = 0; i < PULL_RULES * pool->count && work->evaluation.evaluated < effort; i++) {
+        memcpy(work->trial, pool->sequence[i % pool->count], work->problem.passes * sizeof *work->trial);
+        pull_and_offer(puller, &work->evaluation, i / pool->count, work->trial, pool);
+        if (good(work, pool->value[0]))
+            break;
+    }
+    puller_free(puller);
+    return true;
 }
 
 /* Tabu search from each order of the pool; the best one goes to work->sequence. */
@@ -295,6 +317,8 @@ static bool search_order(struct search_work *work, const struct order_search *se
     if (work->pool.count == 0)
         return error_set(err, ERROR_FAILED, "no order was found for %d stages on %d devices", search->stages,
                          search->devices);
+    if (!pull_pool(work, err))
+        return false;
     improve_pool(work);
     if (search->objective == SEARCH_MAKESPAN && knows_times(search) && work->problem.passes <= EXACT_PASSES &&
         !good(work, work->value) && !finish(work, err))

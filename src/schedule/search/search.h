@@ -6,12 +6,12 @@
  * (makespan) is minimised, or the longest time from a device's first to its last pass (span), where
  * iterations overlap because optimizer steps do not wait for each other.
  *
- * Method: list scheduling by many sets of rules (list.h, rules.h), orders from periodic patterns where memory
- * is scarce (pattern.h), then tabu search on longest paths (tabu.h), from the best of these and of those that
- * the caller brings; at last the other of makespan and span is shortened at no cost to the objective. Small
- * problems are solved to the end by branch and bound (exact.h). A run ends when the bound (bound.h) is
- * reached, or when its effort is spent: effort counts passes, not seconds, so the answer is the same
- * everywhere.
+ * Method: list scheduling by many sets of rules (list.h, rules.h), orders from periodic patterns where memory is
+ * scarce (pattern.h), gaps filled from both ends (pull.h), then tabu search on longest paths (tabu.h), from the
+ * best of these and of those that the caller brings; at last the other of makespan and span is shortened at no
+ * cost to the objective. Small problems are solved to the end by branch and bound (exact.h). A run ends when the
+ * bound (bound.h) is reached, or when its effort is spent: effort counts passes, not seconds, so the answer is
+ * the same everywhere.
  *
  * Check: tests/schedule/search_test.c plays every answer by timing.h and compares with schedules of the table
  * and with published results, exhaustive_test.c with all orders of small pipelines. */
