@@ -102,7 +102,7 @@ static const char *stranger(const char *text, size_t length)
     if (end - at > 1 && *at == '{' && *skip_blank(at + 1, end) == '"')
         return "JSON";
     for (size_t i = 0; i < length && i < 256; i++)
-        if ((unsigned char)text[i] < ' ' && !memchr("\t\n\r\f", text[i], 4))
+        if ((unsigned char)text[i] < ' ' && (text[i] == 0 || !strchr("\t\n\r\f", text[i])))
             return "a binary file, as ONNX and serialized HLO are";
     return NULL;
 }
