@@ -219,7 +219,9 @@ static void wrong_files_are_refused(void **state)
         {"a.json", "{}", "a.json:1:3: a trace needs a list 'traceEvents'"},
         {"a.json", "7", "a.json:1:2: expected a trace: a map with 'traceEvents', or a list"},
         {"a.json", "{\"traceEvents\": [7]}", "a.json:1:19: traceEvents[0]: an event has to be a map"},
-        {"a.json", "{\"traceEvents\": [{}]}", "a.json:1:20: traceEvents[0]: an event without 'ph'"},
+        {"a.json", "{\"traceEvents\": [{\"pid\": 1}]}", "a.json:1:28: traceEvents[0]: an event without 'ph'"},
+        {"a.json", "{\"traceEvents\": [{}]}",
+         "a.json: no activity of a GPU (category kernel, gpu_memcpy or gpu_memset) in its 1 events"},
         {"a.json",
          "[{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"l\", \"ts\": 5000, \"dur\": 1, \"args\": "
          "{\"correlation\": 4}}, {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", \"tid\": 7, \"ts\": "

@@ -68,6 +68,8 @@ static void print_head(const struct replay_report *report, struct text *out)
                 devices, devices > 1 ? "s" : "", replay->call_count, replay->events);
     if (replay->played)
         text_add(out, "execution trace: dependencies and durations are recorded, starts are simulated\n");
+    if (replay->host_only)
+        text_add(out, "no activity of a device was recorded: these are operations of the host\n");
     if (replay->no_launch > 0 && replay->call_count > 0)
         text_format(out, "no launch was recorded for %zu activities\n", replay->no_launch);
     if (replay->no_activity > 0)

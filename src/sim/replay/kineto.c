@@ -4,10 +4,13 @@
  *   cuda_runtime, cuda_driver, …     a call of the host, if it starts or awaits something
  *   user_annotation, gpu_user_annotation  a span with a name, such as ProfilerStep#3
  *   cuda_sync                        which stream awaits which one; belongs to the call of its correlation
+ * Where no event is an activity by its category, processes and threads with the names of devices and streams are taken for these
+ * (tracks.h), spans are complete events ("X") or pairs ("B", "E"), and where there are no such names either, activities are the
+ * operations of a host alone: those of PyTorch (cpu_op) or XLA (hlo_op), else all spans; of one that holds others the time that none of these has.
  *   transfer, cause                  ("ph": "s" and "f") an arrow of our own traces, from one activity to another */
+#include "sim/replay/kineto.h"
 #include "core/doc/stream.h"
 #include "core/vector.h"
-#include "sim/replay/parts.h"
 #include "trace/import/lines.h"
 
 #include <stdio.h>
@@ -34,35 +37,6 @@ static const struct category {
     {"cuda_sync", EVENT_SYNC, 0},
     {"user_annotation", EVENT_MARK, 0},
     {"gpu_user_annotation", EVENT_DEVICE_MARK, 0},
-};
-
-/* One field of an event that is kept as text until the event's category is known. */
-enum field {
-    FIELD_PHASE,
-    FIELD_CATEGORY,
-    FIELD_NAME,
-    FIELD_PROCESS,
-    FIELD_THREAD,
-    FIELD_START,
-    FIELD_DURATION,
-    FIELD_STREAM,
-    FIELD_DEVICE,
-    FIELD_CORRELATION,
-    FIELD_COLLECTIVE,
-    FIELD_ELEMENTS,
-    FIELD_OUT_ELEMENTS,
-    FIELD_DTYPE,
-    FIELD_GROUP,
-    FIELD_GROUP_SIZE,
-    FIELD_GROUP_RANKS,
-    FIELD_DESCRIPTION,
-    FIELD_SEQUENCE,
-    FIELD_SOURCE,
-    FIELD_DESTINATION,
-    FIELD_AWAITED,
-    FIELD_RECORDED_BY,
-    FIELD_ID,
-    FIELD_COUNT
 };
 
 static const struct {
@@ -93,65 +67,52 @@ static const struct {
     [FIELD_AWAITED] = {"wait_on_stream", true},
     [FIELD_RECORDED_BY] = {"wait_on_cuda_event_record_corr_id", true},
     [FIELD_ID] = {"id", false},
+    [FIELD_LABEL] = {"name", true},
+    [FIELD_OPERATION] = {"hlo_op", true},
+    [FIELD_OPERATION_KIND] = {"hlo_category", true},
+    [FIELD_XLA_CORRELATION] = {"correlation_id", true},
 };
 
-/* What an event of cuda_sync tells of a call. */
-struct sync {
-    int64_t correlation;
-    uint32_t id; /* in replay->syncs */
-};
-
-struct kineto {
-    struct replay *replay;
-    struct json_stream json;
-    struct text values[FIELD_COUNT]; /* of the present event */
-    bool given[FIELD_COUNT];
-    struct sync *syncs;
-    size_t sync_count, sync_capacity;
-    struct replay_flow *flows;
-    size_t flow_count, flow_capacity;
-};
-
-static bool event_error(const struct kineto *kineto, const char *problem, struct error *err)
+bool kineto_error(const struct kineto *kineto, const char *problem, struct error *err)
 {
     return json_stream_error(&kineto->json, err, "traceEvents[%zu]: %s", kineto->replay->events, problem);
 }
 
-static const char *value_of(const struct kineto *kineto, enum field field)
+const char *kineto_value(const struct kineto *kineto, enum field field)
 {
     const char *text = kineto->given[field] ? kineto->values[field].data : NULL;
     return text ? text : "";
 }
 
 /* A whole number, which some versions write as a text; `missing` where there is none. */
-static int64_t whole_of(const struct kineto *kineto, enum field field, int64_t missing)
+int64_t kineto_whole(const struct kineto *kineto, enum field field, int64_t missing)
 {
-    const char *text = value_of(kineto, field);
+    const char *text = kineto_value(kineto, field);
     char *end;
     long long value = strtoll(text, &end, 10);
     return *text && *end == '\0' ? value : missing;
 }
 
-static bool time_of(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err)
+bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err)
 {
     char problem[160];
-    const char *text = value_of(kineto, field);
+    const char *text = kineto_value(kineto, field);
     if (replay_microseconds(text, ns))
         return true;
     snprintf(problem, sizeof problem, "'%s' has to be microseconds, found '%.40s'", fields[field].key, text);
-    return event_error(kineto, problem, err);
+    return kineto_error(kineto, problem, err);
 }
 
-static bool take_span(const struct kineto *kineto, int64_t *start, int64_t *duration, struct error *err)
+bool kineto_span(const struct kineto *kineto, int64_t *start, int64_t *duration, struct error *err)
 {
-    if (!time_of(kineto, FIELD_START, start, err) || !time_of(kineto, FIELD_DURATION, duration, err))
+    if (!kineto_time(kineto, FIELD_START, start, err) || !kineto_time(kineto, FIELD_DURATION, duration, err))
         return false;
-    return *duration >= 0 || event_error(kineto, "time goes backwards: 'dur' is negative", err);
+    return *duration >= 0 || kineto_error(kineto, "time goes backwards: 'dur' is negative", err);
 }
 
 static bool add_text(struct kineto *kineto, enum field field, uint32_t *id, struct error *err)
 {
-    const char *text = value_of(kineto, field);
+    const char *text = kineto_value(kineto, field);
     return replay_add_text(kineto->replay, text, strlen(text), id, err);
 }
 
@@ -168,12 +129,12 @@ static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *er
         if (!add_text(kineto, texts[i], &ids[i], err))
             return false;
     const struct replay_collective collective = {
-        .elements = whole_of(kineto, FIELD_ELEMENTS, -1),
-        .out_elements = whole_of(kineto, FIELD_OUT_ELEMENTS, -1),
-        .size = whole_of(kineto, FIELD_GROUP_SIZE, -1),
-        .sequence = whole_of(kineto, FIELD_SEQUENCE, -1),
-        .source = whole_of(kineto, FIELD_SOURCE, -1),
-        .destination = whole_of(kineto, FIELD_DESTINATION, -1),
+        .elements = kineto_whole(kineto, FIELD_ELEMENTS, -1),
+        .out_elements = kineto_whole(kineto, FIELD_OUT_ELEMENTS, -1),
+        .size = kineto_whole(kineto, FIELD_GROUP_SIZE, -1),
+        .sequence = kineto_whole(kineto, FIELD_SEQUENCE, -1),
+        .source = kineto_whole(kineto, FIELD_SOURCE, -1),
+        .destination = kineto_whole(kineto, FIELD_DESTINATION, -1),
         .name = ids[0],
         .dtype = ids[1],
         .group = ids[2],
@@ -183,19 +144,19 @@ static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *er
     return replay_add_collective(kineto->replay, &collective, id, err);
 }
 
-static bool take_mark(struct kineto *kineto, bool device, struct error *err)
+bool kineto_mark(struct kineto *kineto, bool device, struct error *err)
 {
     struct replay *replay = kineto->replay;
     struct replay_mark mark = {.thread = -1, .device = -1, .number = -1};
-    const char *name = value_of(kineto, FIELD_NAME);
-    int64_t thread = whole_of(kineto, FIELD_THREAD, 0), process = whole_of(kineto, FIELD_PROCESS, 0);
+    const char *name = kineto_value(kineto, FIELD_NAME);
+    int64_t thread = kineto_whole(kineto, FIELD_THREAD, 0), process = kineto_whole(kineto, FIELD_PROCESS, 0);
     if (!*name || replay->mark_count == REPLAY_MAX_MARKS)
         return true;
     if (device) {
-        mark.device = whole_of(kineto, FIELD_DEVICE, process);
-        mark.number = whole_of(kineto, FIELD_STREAM, thread);
+        mark.device = kineto_whole(kineto, FIELD_DEVICE, process);
+        mark.number = kineto_whole(kineto, FIELD_STREAM, thread);
     }
-    return take_span(kineto, &mark.begin, &mark.duration, err) &&
+    return kineto_span(kineto, &mark.begin, &mark.duration, err) &&
            replay_add_text(replay, name, strlen(name), &mark.name, err) &&
            (device || replay_add_thread(replay, process, thread, &mark.thread, err)) &&
            replay_add_mark(replay, &mark, err);
@@ -207,17 +168,17 @@ static bool take_activity(struct kineto *kineto, enum replay_category category, 
     struct replay_activity activity = {.place = (uint32_t)replay->events,
                                        .call = -1,
                                        .category = category,
-                                       .correlation = whole_of(kineto, FIELD_CORRELATION, 0)};
+                                       .correlation = kineto_whole(kineto, FIELD_CORRELATION, 0)};
     int32_t stream;
-    int64_t number = whole_of(kineto, FIELD_STREAM, whole_of(kineto, FIELD_THREAD, INT64_MIN));
-    int64_t device = whole_of(kineto, FIELD_DEVICE, whole_of(kineto, FIELD_PROCESS, 0));
-    const char *name = value_of(kineto, FIELD_NAME);
-    if (!take_span(kineto, &activity.start, &activity.duration, err))
+    int64_t number = kineto_whole(kineto, FIELD_STREAM, kineto_whole(kineto, FIELD_THREAD, INT64_MIN));
+    int64_t device = kineto_whole(kineto, FIELD_DEVICE, kineto_whole(kineto, FIELD_PROCESS, 0));
+    const char *name = kineto_value(kineto, FIELD_NAME);
+    if (!kineto_span(kineto, &activity.start, &activity.duration, err))
         return false;
     if (!*name)
-        return event_error(kineto, "an activity of a GPU without 'name'", err);
+        return kineto_error(kineto, "an activity of a GPU without 'name'", err);
     if (number == INT64_MIN)
-        return event_error(kineto, "an activity of a GPU without 'stream'", err);
+        return kineto_error(kineto, "an activity of a GPU without 'stream'", err);
     if (!add_text(kineto, FIELD_NAME, &activity.name, err) ||
         !add_collective(kineto, &activity.collective, err) ||
         !replay_add_stream(replay, device, number, &stream, err))
@@ -229,27 +190,27 @@ static bool take_activity(struct kineto *kineto, enum replay_category category, 
 static bool take_call(struct kineto *kineto, struct error *err)
 {
     struct replay_call call = {.place = (uint32_t)kineto->replay->events,
-                               .correlation = whole_of(kineto, FIELD_CORRELATION, 0)};
-    if (!replay_name_call(kineto->replay, value_of(kineto, FIELD_NAME), &call))
+                               .correlation = kineto_whole(kineto, FIELD_CORRELATION, 0)};
+    if (!replay_name_call(kineto->replay, kineto_value(kineto, FIELD_NAME), &call))
         return true;
-    return take_span(kineto, &call.begin, &call.duration, err) &&
-           replay_add_thread(kineto->replay, whole_of(kineto, FIELD_PROCESS, 0),
-                             whole_of(kineto, FIELD_THREAD, 0), &call.thread, err) &&
+    return kineto_span(kineto, &call.begin, &call.duration, err) &&
+           replay_add_thread(kineto->replay, kineto_whole(kineto, FIELD_PROCESS, 0),
+                             kineto_whole(kineto, FIELD_THREAD, 0), &call.thread, err) &&
            replay_add_call(kineto->replay, &call, err);
 }
 
 static bool take_stream(struct kineto *kineto, enum field field, int32_t *stream, struct error *err)
 {
-    int64_t number = whole_of(kineto, field, -1);
+    int64_t number = kineto_whole(kineto, field, -1);
     *stream = -1; /* also -1 in the trace, where nothing is awaited */
     return number < 0 ||
-           replay_add_stream(kineto->replay, whole_of(kineto, FIELD_DEVICE, 0), number, stream, err);
+           replay_add_stream(kineto->replay, kineto_whole(kineto, FIELD_DEVICE, 0), number, stream, err);
 }
 
 static bool take_sync(struct kineto *kineto, struct error *err)
 {
-    struct sync sync = {.correlation = whole_of(kineto, FIELD_CORRELATION, 0)};
-    struct replay_sync told = {.recorded_by = whole_of(kineto, FIELD_RECORDED_BY, 0)};
+    struct sync sync = {.correlation = kineto_whole(kineto, FIELD_CORRELATION, 0)};
+    struct replay_sync told = {.recorded_by = kineto_whole(kineto, FIELD_RECORDED_BY, 0)};
     if (sync.correlation <= 0 || kineto->sync_count == REPLAY_MAX_RECORDS)
         return true;
     return take_stream(kineto, FIELD_STREAM, &told.stream, err) &&
@@ -261,21 +222,40 @@ static bool take_sync(struct kineto *kineto, struct error *err)
 static bool take_flow(struct kineto *kineto, bool target, struct error *err)
 {
     struct replay_flow flow = {.target = target,
-                               .id = whole_of(kineto, FIELD_ID, -1),
-                               .device = whole_of(kineto, FIELD_PROCESS, -1),
-                               .number = whole_of(kineto, FIELD_THREAD, -1)};
+                               .id = kineto_whole(kineto, FIELD_ID, -1),
+                               .device = kineto_whole(kineto, FIELD_PROCESS, -1),
+                               .number = kineto_whole(kineto, FIELD_THREAD, -1)};
     if (kineto->flow_count == 2 * REPLAY_MAX_RECORDS)
         return true;
-    return time_of(kineto, FIELD_START, &flow.time, err) &&
+    return kineto_time(kineto, FIELD_START, &flow.time, err) &&
            (VECTOR_ADD(kineto->flows, kineto->flow_count, kineto->flow_capacity, flow) || error_memory(err));
+}
+
+/* An event without 'ph' is a fault; JAX ends its list with an empty one. */
+static bool take_nothing(const struct kineto *kineto, struct error *err)
+{
+    for (int i = 0; i < FIELD_COUNT; i++)
+        if (kineto->given[i])
+            return kineto_error(kineto, "an event without 'ph'", err);
+    return true;
 }
 
 static bool take_event(struct kineto *kineto, struct error *err)
 {
-    const char *category = value_of(kineto, FIELD_CATEGORY), *phase = value_of(kineto, FIELD_PHASE);
+    const char *category = kineto_value(kineto, FIELD_CATEGORY), *phase = kineto_value(kineto, FIELD_PHASE);
     bool arrow = strcmp(phase, "s") == 0 || strcmp(phase, "f") == 0;
     if (!kineto->given[FIELD_PHASE])
-        return event_error(kineto, "an event without 'ph'", err);
+        return take_nothing(kineto, err);
+    if (kineto->by_track)
+        return kineto_tracked(kineto, phase, err);
+    if (strcmp(phase, "M") == 0)
+        return kineto_name(kineto, err);
+    bool operation = kineto_is_operation(category);
+    kineto->cpu_ops += operation;
+    if (operation && strcmp(phase, "X") == 0 &&
+        text_starts_with(kineto_value(kineto, FIELD_NAME), "ProfilerStep#"))
+        return kineto_mark(kineto, false, err); /* as old versions write it */
+    kineto->operations += kineto->given[FIELD_OPERATION];
     if (arrow && (strcmp(category, "transfer") == 0 || strcmp(category, "cause") == 0))
         return take_flow(kineto, *phase == 'f', err);
     if (strcmp(phase, "X") != 0)
@@ -291,7 +271,7 @@ static bool take_event(struct kineto *kineto, struct error *err)
         case EVENT_SYNC:
             return take_sync(kineto, err);
         default:
-            return take_mark(kineto, categories[i].kind == EVENT_DEVICE_MARK, err);
+            return kineto_mark(kineto, categories[i].kind == EVENT_DEVICE_MARK, err);
         }
     }
     return true;
@@ -346,7 +326,7 @@ static bool read_events(struct kineto *kineto, struct error *err)
         if (piece == JSON_CLOSE)
             return true;
         if (piece != JSON_OPEN_MAP)
-            return event_error(kineto, "an event has to be a map", err);
+            return kineto_error(kineto, "an event has to be a map", err);
         memset(kineto->given, 0, sizeof kineto->given);
         if (!read_members(kineto, false, err) || !take_event(kineto, err))
             return false;
@@ -372,15 +352,20 @@ static bool read_whole(struct kineto *kineto, struct error *err)
         if (piece == JSON_CLOSE)
             break;
         bool events = strcmp(json->text, "traceEvents") == 0;
-        if (!events) {
+        if (!events && !kineto->by_track) {
             if (!replay_read_described(kineto->replay, json, err))
                 return false;
             continue;
         }
-        if (found)
+        if (events && found)
             return json_stream_error(json, err, "'traceEvents' is listed twice");
         if (!json_stream_next(json, &piece, err))
             return false;
+        if (!events) { /* told when it was read first */
+            if (!json_stream_skip(json, piece, err))
+                return false;
+            continue;
+        }
         if (piece != JSON_OPEN_LIST)
             return json_stream_error(json, err, "'traceEvents' has to be a list");
         found = true;
@@ -411,19 +396,50 @@ static bool apply_syncs(struct kineto *kineto, struct error *err)
     return done || error_memory(err);
 }
 
-bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err)
+static bool read_once(struct kineto *kineto, const char *text, size_t length, struct error *err)
 {
     struct import_lines lines;
-    struct kineto kineto = {.replay = replay,
-                            .json = {.path = replay->path, .more = import_lines_whole, .context = &lines}};
-    bool read = import_lines_open(&lines, replay->path, text, length, err) && read_whole(&kineto, err) &&
-                apply_syncs(&kineto, err) && replay_finish(replay, "traceEvents", err) &&
-                replay_apply_flows(replay, kineto.flows, kineto.flow_count, err);
+    kineto->json =
+        (struct json_stream){.path = kineto->replay->path, .more = import_lines_whole, .context = &lines};
+    kineto->replay->events = 0;
+    bool read = import_lines_open(&lines, kineto->replay->path, text, length, err) && read_whole(kineto, err);
     import_lines_close(&lines);
-    json_stream_release(&kineto.json);
+    json_stream_release(&kineto->json);
+    return read;
+}
+
+/* Reads by categories; then by the names of tracks, of devices or of hosts alone. */
+static bool read_all(struct kineto *kineto, const char *text, size_t length, struct error *err)
+{
+    struct replay *replay = kineto->replay;
+    if (!read_once(kineto, text, length, err))
+        return false;
+    for (int pass = 0; pass < 2 && replay->count == 0 && replay->events > 0; pass++) {
+        bool named = kineto->tracks.devices || kineto->tracks.streams;
+        if (pass == 0 && !named)
+            continue;
+        kineto->by_track = true;
+        replay->host_only = pass == 1;
+        replay->call_count = 0;
+        kineto->open_count = 0;
+        if (!read_once(kineto, text, length, err))
+            return false;
+    }
+    return true;
+}
+
+bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err)
+{
+    struct kineto kineto = {.replay = replay};
+    bool read = read_all(&kineto, text, length, err) && apply_syncs(&kineto, err) &&
+                (!replay->host_only || replay_split_nested(replay, err)) &&
+                replay_finish(replay, "traceEvents", err) &&
+                replay_apply_flows(replay, kineto.flows, kineto.flow_count, err);
     for (int i = 0; i < FIELD_COUNT; i++)
         text_release(&kineto.values[i]);
+    replay_tracks_release(&kineto.tracks);
     free(kineto.syncs);
     free(kineto.flows);
+    free(kineto.open);
     return read;
 }

@@ -15,6 +15,11 @@ bool replay_add_collective(struct replay *replay, const struct replay_collective
                            struct error *err);
 bool replay_add_mark(struct replay *replay, const struct replay_mark *mark, struct error *err);
 bool replay_add_sync(struct replay *replay, const struct replay_sync *sync, uint32_t *id, struct error *err);
+/* Adds the name of an activity that XLA ran: of a TPU with its category, "fusion.12 (convolution fusion)". *id 0: none, or
+ * an operation that spans those that it holds. */
+bool replay_add_operation(struct replay *replay, const char *name, size_t length, const char *category,
+                          size_t category_length, bool tpu, uint32_t *id, struct error *err);
+
 /* Sets what a call does, by its name; its correlation is set. False: neither a launch nor a wait. */
 bool replay_name_call(struct replay *replay, const char *name, struct replay_call *call);
 bool replay_add_call(struct replay *replay, const struct replay_call *call, struct error *err);

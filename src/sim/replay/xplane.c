@@ -283,28 +283,15 @@ static bool name_event(const struct reader *reader, const struct event *event, u
 {
     struct bytes metadata = find_entry(&reader->plane, &reader->plane.events, event->metadata), name, display;
     struct bytes category = event->stats.texts[STAT_CATEGORY];
-    char text[256];
+    bool tpu = reader->plane.kind == PLANE_TPU;
     if (!text_in(reader, metadata, 2, &name, err) || !text_in(reader, metadata, 4, &display, err))
         return false;
-    if (reader->plane.kind == PLANE_TPU && display.length > 0)
+    if (tpu && display.length > 0)
         name = display;
     if (name.length == 0)
         name = (struct bytes){"(no name)", 9};
-    if (reader->plane.kind != PLANE_TPU || category.length == 0)
-        return replay_add_text(reader->replay, name.at, name.length, id, err);
-    int length = snprintf(text, sizeof text, "%.*s (%.*s)", (int)(name.length < 150 ? name.length : 150),
-                          name.at, (int)(category.length < 80 ? category.length : 80), category.at);
-    return replay_add_text(reader->replay, text, (size_t)length, id, err);
-}
-
-/* Operations that span those that they hold. */
-static bool is_container(const char *name)
-{
-    static const char *const names[] = {"while", "conditional", "call."};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_starts_with(name, names[i]))
-            return true;
-    return strcmp(name, "call") == 0;
+    return replay_add_operation(reader->replay, name.at, name.length, category.length > 0 ? category.at : "",
+                                category.length, tpu, id, err);
 }
 
 static bool take_activity(struct reader *reader, const struct line *line, const struct event *event,
@@ -323,7 +310,7 @@ static bool take_activity(struct reader *reader, const struct line *line, const 
     if (!span_of(reader, line, event, at, &activity.start, &activity.duration, err) ||
         !name_event(reader, event, &activity.name, err))
         return false;
-    if (reader->plane.kind == PLANE_TPU && is_container(replay->texts[activity.name]))
+    if (activity.name == 0)
         return true;
     if (!replay_add_stream(replay, host ? -1 : reader->plane.device, reader->plane.first_stream + line->id,
                            &stream, err))
@@ -471,7 +458,7 @@ static bool read_all(struct replay *replay, struct bytes message, struct error *
     struct reader reader = {.replay = replay, .begin = message.at};
     bool read = read_space(&reader, message, err);
     if (read && replay->count == 0) {
-        reader.hosts = true;
+        reader.hosts = replay->host_only = true;
         replay->call_count = replay->events = 0;
         read = read_space(&reader, message, err);
     }
