@@ -8,9 +8,9 @@
  * (tracks.h), spans are complete events ("X") or pairs ("B", "E"), and where there are no such names either, activities are the
  * operations of a host alone: those of PyTorch (cpu_op) or XLA (hlo_op), else all spans; of one that holds others the time that none of these has.
  *   transfer, cause                  ("ph": "s" and "f") an arrow of our own traces, from one activity to another */
-#include "sim/replay/kineto.h"
 #include "core/doc/stream.h"
 #include "core/vector.h"
+#include "sim/replay/tracked.h"
 #include "trace/import/lines.h"
 
 #include <stdio.h>
@@ -38,77 +38,6 @@ static const struct category {
     {"user_annotation", EVENT_MARK, 0},
     {"gpu_user_annotation", EVENT_DEVICE_MARK, 0},
 };
-
-static const struct {
-    const char *key;
-    bool in_args;
-} fields[FIELD_COUNT] = {
-    [FIELD_PHASE] = {"ph", false},
-    [FIELD_CATEGORY] = {"cat", false},
-    [FIELD_NAME] = {"name", false},
-    [FIELD_PROCESS] = {"pid", false},
-    [FIELD_THREAD] = {"tid", false},
-    [FIELD_START] = {"ts", false},
-    [FIELD_DURATION] = {"dur", false},
-    [FIELD_STREAM] = {"stream", true},
-    [FIELD_DEVICE] = {"device", true},
-    [FIELD_CORRELATION] = {"correlation", true},
-    [FIELD_COLLECTIVE] = {"Collective name", true},
-    [FIELD_ELEMENTS] = {"In msg nelems", true},
-    [FIELD_OUT_ELEMENTS] = {"Out msg nelems", true},
-    [FIELD_DTYPE] = {"dtype", true},
-    [FIELD_GROUP] = {"Process Group Name", true},
-    [FIELD_GROUP_SIZE] = {"Group size", true},
-    [FIELD_GROUP_RANKS] = {"Process Group Ranks", true},
-    [FIELD_DESCRIPTION] = {"Process Group Description", true},
-    [FIELD_SEQUENCE] = {"Seq", true},
-    [FIELD_SOURCE] = {"Src Rank", true},
-    [FIELD_DESTINATION] = {"Dst Rank", true},
-    [FIELD_AWAITED] = {"wait_on_stream", true},
-    [FIELD_RECORDED_BY] = {"wait_on_cuda_event_record_corr_id", true},
-    [FIELD_ID] = {"id", false},
-    [FIELD_LABEL] = {"name", true},
-    [FIELD_OPERATION] = {"hlo_op", true},
-    [FIELD_OPERATION_KIND] = {"hlo_category", true},
-    [FIELD_XLA_CORRELATION] = {"correlation_id", true},
-};
-
-bool kineto_error(const struct kineto *kineto, const char *problem, struct error *err)
-{
-    return json_stream_error(&kineto->json, err, "traceEvents[%zu]: %s", kineto->replay->events, problem);
-}
-
-const char *kineto_value(const struct kineto *kineto, enum field field)
-{
-    const char *text = kineto->given[field] ? kineto->values[field].data : NULL;
-    return text ? text : "";
-}
-
-/* A whole number, which some versions write as a text; `missing` where there is none. */
-int64_t kineto_whole(const struct kineto *kineto, enum field field, int64_t missing)
-{
-    const char *text = kineto_value(kineto, field);
-    char *end;
-    long long value = strtoll(text, &end, 10);
-    return *text && *end == '\0' ? value : missing;
-}
-
-bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err)
-{
-    char problem[160];
-    const char *text = kineto_value(kineto, field);
-    if (replay_microseconds(text, ns))
-        return true;
-    snprintf(problem, sizeof problem, "'%s' has to be microseconds, found '%.40s'", fields[field].key, text);
-    return kineto_error(kineto, problem, err);
-}
-
-bool kineto_span(const struct kineto *kineto, int64_t *start, int64_t *duration, struct error *err)
-{
-    if (!kineto_time(kineto, FIELD_START, start, err) || !kineto_time(kineto, FIELD_DURATION, duration, err))
-        return false;
-    return *duration >= 0 || kineto_error(kineto, "time goes backwards: 'dur' is negative", err);
-}
 
 static bool add_text(struct kineto *kineto, enum field field, uint32_t *id, struct error *err)
 {
@@ -142,24 +71,6 @@ static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *er
         .description = ids[4],
     };
     return replay_add_collective(kineto->replay, &collective, id, err);
-}
-
-bool kineto_mark(struct kineto *kineto, bool device, struct error *err)
-{
-    struct replay *replay = kineto->replay;
-    struct replay_mark mark = {.thread = -1, .device = -1, .number = -1};
-    const char *name = kineto_value(kineto, FIELD_NAME);
-    int64_t thread = kineto_whole(kineto, FIELD_THREAD, 0), process = kineto_whole(kineto, FIELD_PROCESS, 0);
-    if (!*name || replay->mark_count == REPLAY_MAX_MARKS)
-        return true;
-    if (device) {
-        mark.device = kineto_whole(kineto, FIELD_DEVICE, process);
-        mark.number = kineto_whole(kineto, FIELD_STREAM, thread);
-    }
-    return kineto_span(kineto, &mark.begin, &mark.duration, err) &&
-           replay_add_text(replay, name, strlen(name), &mark.name, err) &&
-           (device || replay_add_thread(replay, process, thread, &mark.thread, err)) &&
-           replay_add_mark(replay, &mark, err);
 }
 
 static bool take_activity(struct kineto *kineto, enum replay_category category, struct error *err)
@@ -293,8 +204,8 @@ static bool take_field(struct kineto *kineto, enum field field, struct error *er
 static enum field find_field(const struct kineto *kineto, bool in_args)
 {
     int field = 0;
-    while (field < FIELD_COUNT &&
-           (fields[field].in_args != in_args || strcmp(fields[field].key, kineto->json.text) != 0))
+    while (field < FIELD_COUNT && (kineto_fields[field].in_args != in_args ||
+                                   strcmp(kineto_fields[field].key, kineto->json.text) != 0))
         field++;
     return (enum field)field;
 }

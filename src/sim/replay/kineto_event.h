@@ -1,6 +1,6 @@
-/* Shared by the two files that read Kineto's JSON, and Chrome's in general. */
-#ifndef REHEARSE_SIM_REPLAY_KINETO_H
-#define REHEARSE_SIM_REPLAY_KINETO_H
+/* The present event of Kineto's JSON, and of Chrome's in general. Private to its readers. */
+#ifndef REHEARSE_SIM_REPLAY_KINETO_EVENT_H
+#define REHEARSE_SIM_REPLAY_KINETO_EVENT_H
 
 #include "core/doc/stream.h"
 #include "sim/replay/parts.h"
@@ -69,6 +69,13 @@ struct kineto {
     size_t open_count, open_capacity;
 };
 
+/* The keys of the fields, some of which stand in "args". */
+struct kineto_field {
+    const char *key;
+    bool in_args;
+};
+extern const struct kineto_field kineto_fields[FIELD_COUNT];
+
 /* Sets an error at the present event. Returns false. */
 bool kineto_error(const struct kineto *kineto, const char *problem, struct error *err);
 
@@ -81,12 +88,7 @@ int64_t kineto_whole(const struct kineto *kineto, enum field field, int64_t miss
 bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err);
 bool kineto_span(const struct kineto *kineto, int64_t *start, int64_t *duration, struct error *err);
 
-/* Is this the category of an operation of PyTorch on a host, in any version? */
-bool kineto_is_operation(const char *category);
-
-/* Take the present event: a span that the program named; metadata that names a process or thread; and a span, by these names. */
+/* Takes the present event as a span that the program named. */
 bool kineto_mark(struct kineto *kineto, bool device, struct error *err);
-bool kineto_name(struct kineto *kineto, struct error *err);
-bool kineto_tracked(struct kineto *kineto, const char *phase, struct error *err);
 
 #endif
