@@ -130,7 +130,11 @@ static bool experts(struct megatron_arguments *a, const struct job *job)
     number(a, MEGATRON_ACTIVE_EXPERTS, model->active_experts);
     number(a, MEGATRON_EXPERT_FFN, model->expert_ffn);
     if (model->shared_experts > 0)
-        number(a, MEGATRON_SHARED_FFN, model->shared_experts * model->expert_ffn);
+        number(a, MEGATRON_SHARED_FFN,
+               model->shared_ffn > 0 ? model->shared_ffn : model->shared_experts * model->expert_ffn);
+    flag(a, MEGATRON_SHARED_GATE, model->shared_gate);
+    if (model->expert_latent > 0)
+        number(a, MEGATRON_EXPERT_LATENT, model->expert_latent);
     flag(a, MEGATRON_GROUPED_GEMM,
          job->technique.expert_kernels != SWITCH_OFF && job->type != COST_FP16 && job->type != COST_FP32 &&
              job->type != COST_TF32);
@@ -208,6 +212,8 @@ static bool stages(struct megatron_arguments *a, const struct job *job)
     int first = job_stage_blocks(job, 0), last = job_stage_blocks(job, job->degrees.pipeline - 1);
     int inside = job->degrees.pipeline > 2 ? job_stage_blocks(job, 1) : last;
     number(a, MEGATRON_PIPELINE, job->degrees.pipeline);
+    if (megatron_blocks_of(job->model) == BLOCKS_PATTERN)
+        return true; /* the pattern says them */
     if (job->chunks > 1 && chunk_group(job) != job->degrees.pipeline)
         number(a, MEGATRON_CHUNK_GROUP, chunk_group(job));
     if (job->chunks == 1 && is_even_inside(job)) {
@@ -323,7 +329,7 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
     number(a, MEGATRON_BATCH, job->batch);
     recompute_and_type(a, job);
     return megatron_facts(a, job->model) && stretch(a, job) && context(a, job) && window(a, job->model) &&
-           experts(a, job) && stages(a, job);
+           experts(a, job) && megatron_blocks(a, job) && stages(a, job);
 }
 
 static bool check(const struct job *job, struct error *err)
@@ -344,6 +350,11 @@ static bool check(const struct job *job, struct error *err)
         cannot |= ~written & UINT64_C(1) << k;
     if (!launch_check_techniques(LAUNCH_MEGATRON, job, ~cannot, "Megatron-LM", err))
         return false;
+    if (megatron_blocks_of(job->model) == BLOCKS_INDEXED && job->degrees.context > 1 &&
+        job_context_kind(job) != CONTEXT_GATHER) /* transformer_config.py */
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "Megatron-LM gathers keys where an indexer chooses them (--fix cp-comm=all_gather, or cp=1)");
     if (job->technique.parameters != FORMAT_USUAL && job->technique.parameters != FORMAT_FP8)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM keeps parameters in 16 bits, or in fp8");
     if (job->technique.gradients != FORMAT_USUAL && job->technique.gradients != FORMAT_BF16 &&
@@ -423,6 +434,8 @@ static void add_head(struct text *out, const struct launch_subject *of)
         {model->kv_rank > 0 && model->rope_yarn > 0.0 && job->sequence > model->sequence,
          "not written: the factors of YaRN's scores (--mscale, --mscale-all-dim)"},
         {job->document > 0, "not written: sequences are packed from documents (--reset-attention-mask)"},
+        {model->mixers, "needs Megatron-LM of August 2026 or later: blocks of several kinds"},
+        {megatron_blocks_of(model) == BLOCKS_PATTERN, "for pretrain_hybrid.py"},
         {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
         {job->sharding >= 2, "CUDA_DEVICE_MAX_CONNECTIONS must not be 1"},
     };

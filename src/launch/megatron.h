@@ -36,6 +36,20 @@ bool megatron_facts(struct megatron_arguments *arguments, const struct architect
 /* Gives the blocks that have experts, unless all have. False: out of memory. */
 bool megatron_expert_layers(struct megatron_arguments *arguments, const struct architecture *model);
 
+/* How a model's blocks of several kinds are said: of attention that has variants, or of a pattern of blocks without an
+ * attention or an MLP, which also says the stages. */
+enum megatron_blocks { BLOCKS_ALIKE, BLOCKS_DELTA, BLOCKS_INDEXED, BLOCKS_PATTERN };
+enum megatron_blocks megatron_blocks_of(const struct architecture *model);
+
+/* Returns the program that trains it. */
+const char *megatron_program(const struct architecture *model);
+
+/* Gives them. False: out of memory. */
+bool megatron_blocks(struct megatron_arguments *arguments, const struct job *job);
+
+/* Returns what of a model's blocks Megatron-LM does not have, NULL: nothing. */
+const char *megatron_blocks_lack(const struct architecture *model);
+
 /* ERROR_INFEASIBLE: a fact of the model that no argument states. */
 bool megatron_check_facts(const struct architecture *model, struct error *err);
 

@@ -29,7 +29,9 @@ static bool positions(struct megatron_arguments *a, const struct architecture *m
         give(a, MEGATRON_POSITION_TYPE, 0, "learned_absolute");
         return true;
     }
-    give(a, MEGATRON_POSITION_TYPE, 0, "rope");
+    give(a, MEGATRON_POSITION_TYPE, 0, model->nope_every == 1 ? "none" : "rope");
+    if (model->nope_every == 1)
+        return true;
     if (model->rope_base > 0)
         give(a, MEGATRON_ROPE_BASE, model->rope_base, NULL);
     if (model->rope_percent > 0 && model->rope_percent < 100 &&
@@ -85,11 +87,11 @@ bool megatron_expert_layers(struct megatron_arguments *a, const struct architect
 {
     int every = model->experts_every, dense = model->dense_layers, rest = model->layers - dense;
     const char *word;
-    if (architecture_expert_blocks(model) == model->layers)
+    if (architecture_expert_blocks(model) == model->layers || megatron_blocks_of(model) == BLOCKS_PATTERN)
         return true;
-    if (every <= 1)
+    if (every <= 1 && !model->mixers)
         word = arena_format(&a->arena, "([0]*%d+[1]*%d)", dense, rest);
-    else if (dense == 0)
+    else if (dense == 0 && !model->mixers)
         word = arena_format(&a->arena, "(([0]*%d+[1])*%d+[0]*%d)", every - 1, model->layers / every,
                             model->layers % every);
     else {
@@ -115,12 +117,13 @@ bool megatron_facts(struct megatron_arguments *arguments, const struct architect
 bool megatron_check_facts(const struct architecture *model, struct error *err)
 {
     bool rotary = model->positions == 0 && !model->alibi;
+    const char *blocks = megatron_blocks_lack(model);
     const struct {
         bool has;
         const char *fact;
     } facts[] = {
         {model->vision, "tower of a model that sees"},
-        {model->mixers, "blocks that mix tokens in several ways (mixers)"},
+        {blocks, blocks},
         {model->masked || !model->causal || model->post_norm,
          "norms after attention and MLP and none at the end (pretrain_bert.py has them before, too)"},
         {model->alibi, "ALiBi"},
@@ -139,7 +142,6 @@ bool megatron_check_facts(const struct architecture *model, struct error *err)
         {model->head_biased, "biases of the head"},
         {model->experts > 0 && model->router_biased && !model->sigmoid_router && !model->biased,
          "biases of a router without sigmoid scores in a model without others"},
-        {model->shared_gate, "gate of shared experts"},
         {model->own_router, "this way of choosing experts"},
         {model->soft_capped, "soft-capping of scores or logits"},
         {model->scaled, "constant factors of embedding, residuals or logits"},

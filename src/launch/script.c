@@ -8,6 +8,7 @@
  * the image of a pod must be given. */
 #include "cluster/cluster.h"
 #include "devices/tables.h"
+#include "launch/megatron.h"
 #include "launch/part.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static void add_price(const struct script *s)
 static void add_usage(const struct script *s)
 {
     static const char *const programs[] = {
-        [LAUNCH_MEGATRON] = "in a checkout of Megatron-LM (core_v0.15.0), which has pretrain_gpt.py",
+        [LAUNCH_MEGATRON] = "in a checkout of Megatron-LM",
         [LAUNCH_TORCHTITAN] = "in a checkout of torchtitan (v0.2.2)",
         [LAUNCH_DEEPSPEED] =
             "with TRAIN=your own program (it builds the model and calls deepspeed.initialize)",
@@ -125,6 +126,10 @@ static void add_usage(const struct script *s)
     const char *rest =
         s->launcher == LAUNCHER_KUBERNETES ? "arguments behind 'rehearse'" : "arguments behind FILE";
     text_format(s->out, "# Start it %s", programs[s->format]);
+    if (s->format == LAUNCH_MEGATRON)
+        text_format(s->out, " (%s), which has %s",
+                    s->job->model->mixers ? "of August 2026 or later" : "core_v0.15.0",
+                    megatron_program(s->job->model));
     if (s->launcher == LAUNCHER_SBATCH)
         text_add(
             s->out,
@@ -151,8 +156,8 @@ static void add_usage(const struct script *s)
                     "# Without DATA and TOKENIZER it trains on made-up tokens. For your own:\n"
                     "#   DATA='--data-path PREFIX' TOKENIZER='--tokenizer-type HuggingFaceTokenizer "
                     "--tokenizer-model PATH'\n"
-                    "# %sLR %s not part of a plan; %s (--save, --load, …) go to pretrain_gpt.py.\n",
-                    length, *length ? "are" : "is", rest);
+                    "# %sLR %s not part of a plan; %s (--save, --load, …) go to %s.\n",
+                    length, *length ? "are" : "is", rest, megatron_program(s->job->model));
     else if (s->format == LAUNCH_TORCHTITAN)
         text_format(
             s->out,
@@ -242,7 +247,7 @@ static void add_array(const struct script *s, const char *body)
 static void add_command(const struct script *s)
 {
     static const char *const programs[] = {
-        [LAUNCH_MEGATRON] = "pretrain_gpt.py \"${OPTIONS[@]}\" $DATA $TOKENIZER \\\n"
+        [LAUNCH_MEGATRON] = " \"${OPTIONS[@]}\" $DATA $TOKENIZER \\\n"
                             "    --split 99,1,0 --train-iters $ITERATIONS --eval-iters 0 --lr $LR "
                             "--log-interval 1 \"$@\"\n",
         [LAUNCH_TORCHTITAN] =
@@ -264,7 +269,8 @@ static void add_command(const struct script *s)
     else
         text_format(s->out, "--rdzv_backend c10d --rdzv_id %s --rdzv_endpoint \"$MASTER_ADDR:$MASTER_PORT\"",
                     s->launcher == LAUNCHER_SBATCH ? "$SLURM_JOB_ID" : "rehearse");
-    text_format(s->out, " \\\n    %s", programs[s->format]);
+    text_format(s->out, " \\\n    %s%s", s->format == LAUNCH_MEGATRON ? megatron_program(s->job->model) : "",
+                programs[s->format]);
 }
 
 /* Adds the comments: what it is, and how it is priced and started. */
