@@ -8,6 +8,7 @@
 #define REHEARSE_EXPLAIN_EXPLAIN_H
 
 #include "explain/path.h"
+#include "sim/replay/classes.h"
 #include "sim/replay/play.h"
 #include "sim/replay/ranks.h"
 
@@ -45,7 +46,7 @@ struct explain_kind {
 
 struct explain_name {
     const char *name;
-    unsigned class; /* enum replay_class */
+    unsigned class, kind; /* enum replay_class, enum kernel_class */
     size_t count;
     int64_t total; /* of all lanes, in steps and outside, ns */
     size_t row;    /* private */

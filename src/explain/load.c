@@ -110,8 +110,11 @@ static bool add_name(struct reading *reading, uint32_t text, unsigned class, uin
     if (!added)
         return true;
     size_t stride = reading->loading->step_count;
-    struct explain_name made = {
-        .name = arena_string(&explain->arena, name), .class = class, .row = explain->name_count};
+    const struct kernel_rule *rule = reading->replay.rules ? reading->replay.rules[text] : NULL;
+    struct explain_name made = {.kind = rule ? rule->class : KERNEL_UNKNOWN,
+                                .name = arena_string(&explain->arena, name),
+                                .class = class,
+                                .row = explain->name_count};
     if ((explain->name_count + 1) * stride > MAX_CELLS)
         return error_set(reading->err, ERROR_INPUT, "%s: too many names of kernels (%zu) in %zu steps",
                          reading->replay.path, explain->name_count, stride);

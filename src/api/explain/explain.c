@@ -1,20 +1,43 @@
 /* rh_explain: where the time of a recorded job went. */
 #include "api/explain/explain.h"
 
+#include <stdlib.h>
+
+/* Reads the run that this one is compared with, and tells what became slower. */
+static bool compare(const struct explain *explain, const struct rh_list *paths, struct api_report *report,
+                    struct error *err)
+{
+    struct explain before;
+    struct explain_changes changes;
+    if (!explain_make(&before, paths->items, paths->count, err))
+        return false;
+    bool done = explain_compare(&changes, explain, &before, err);
+    if (done) {
+        explain_print_changes(&changes, &report->text);
+        explain_write_changes(&changes, &report->json);
+        free(changes.kernels);
+    }
+    explain_release(&before);
+    return done;
+}
+
 static bool answer(const void *request, const struct api_call *call, struct api_report *report,
                    struct error *err)
 {
     const struct rh_explain_request *given = request;
     struct explain explain;
+    bool done = true;
     (void)call;
     if (!explain_make(&explain, given->traces.items, given->traces.count, err))
         return false;
-    explain_print(&explain, &report->text);
     json_open_document(&report->json, "rehearse-explanation/1");
     explain_write(&explain, &report->json);
+    if (given->against.count > 0)
+        done = compare(&explain, &given->against, report, err);
+    explain_print(&explain, &report->text);
     json_close(&report->json);
     explain_release(&explain);
-    return true;
+    return done;
 }
 
 API_WHOLE_COMMAND(explain, "explain", rh_explain_request, .answer = answer);

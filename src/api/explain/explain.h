@@ -3,6 +3,7 @@
 #define REHEARSE_API_EXPLAIN_EXPLAIN_H
 
 #include "api/command.h"
+#include "explain/against.h"
 #include "explain/explain.h"
 
 /* The mean of a step, from a sum over all of them. */
@@ -34,5 +35,8 @@ void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sum
 
 void explain_print(const struct explain *explain, struct text *out);
 void explain_write(const struct explain *explain, struct json *json);
+
+void explain_print_changes(const struct explain_changes *changes, struct text *out);
+void explain_write_changes(const struct explain_changes *changes, struct json *json);
 
 #endif
