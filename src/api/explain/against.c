@@ -66,27 +66,23 @@ void explain_print_changes(const struct explain_changes *changes, struct text *o
     text_add(out, "\nthis run:\n");
 }
 
-static const struct field change_fields[] = {
-    FIELD_OUT(struct explain_change, "name", name, FIELD_TEXT),
-    FIELD_OUT(struct explain_change, "now", now, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "before", before, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "difference", more, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "low", low, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "high", high, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "sure", sure, FIELD_FLAG),
-};
+#define DIFFERENCE                                                                                           \
+    FIELD_OUT(struct explain_change, "now", now, FIELD_DOUBLE),                                              \
+        FIELD_OUT(struct explain_change, "before", before, FIELD_DOUBLE),                                    \
+        FIELD_OUT(struct explain_change, "difference", more, FIELD_DOUBLE),                                  \
+        FIELD_OUT(struct explain_change, "low", low, FIELD_DOUBLE),                                          \
+        FIELD_OUT(struct explain_change, "high", high, FIELD_DOUBLE),                                        \
+        FIELD_OUT(struct explain_change, "sure", sure, FIELD_FLAG)
+
+static const struct field change_fields[] = {FIELD_OUT(struct explain_change, "name", name, FIELD_TEXT),
+                                             DIFFERENCE};
 
 static const struct field kernel_fields[] = {
     FIELD_OUT(struct explain_change, "name", name, FIELD_TEXT),
     FIELD_WORDS(struct explain_change, "class", kind, kernel_class_names),
     FIELD_OUT(struct explain_change, "count", now_count, FIELD_DOUBLE),
     FIELD_OUT(struct explain_change, "count_before", old_count, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "now", now, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "before", before, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "difference", more, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "low", low, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "high", high, FIELD_DOUBLE),
-    FIELD_OUT(struct explain_change, "sure", sure, FIELD_FLAG),
+    DIFFERENCE,
 };
 
 void explain_write_changes(const struct explain_changes *changes, struct json *json)

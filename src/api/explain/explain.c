@@ -21,6 +21,19 @@ static bool compare(const struct explain *explain, const struct rh_list *paths, 
     return done;
 }
 
+static bool compare_with_plan(const struct explain *explain, const char *path, struct api_report *report,
+                              struct error *err)
+{
+    struct explain_planned planned;
+    if (!explain_plan(&planned, explain, path, err))
+        return false;
+    explain_print_planned(&planned, &report->text);
+    explain_write_planned(&planned, &report->json);
+    free(planned.stages);
+    free(planned.ranks);
+    return true;
+}
+
 static bool answer(const void *request, const struct api_call *call, struct api_report *report,
                    struct error *err)
 {
@@ -34,6 +47,8 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     explain_write(&explain, &report->json);
     if (given->against.count > 0)
         done = compare(&explain, &given->against, report, err);
+    if (done && given->plan)
+        done = compare_with_plan(&explain, given->plan, report, err);
     explain_print(&explain, &report->text);
     json_close(&report->json);
     explain_release(&explain);

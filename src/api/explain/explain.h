@@ -5,6 +5,7 @@
 #include "api/command.h"
 #include "explain/against.h"
 #include "explain/explain.h"
+#include "explain/planned.h"
 
 /* The mean of a step, from a sum over all of them. */
 static inline double explain_mean(const struct explain *explain, int64_t time)
@@ -38,5 +39,8 @@ void explain_write(const struct explain *explain, struct json *json);
 
 void explain_print_changes(const struct explain_changes *changes, struct text *out);
 void explain_write_changes(const struct explain_changes *changes, struct json *json);
+
+void explain_print_planned(const struct explain_planned *planned, struct text *out);
+void explain_write_planned(const struct explain_planned *planned, struct json *json);
 
 #endif

@@ -1,0 +1,119 @@
+/* A recorded run beside its plan. */
+#include "api/explain/explain.h"
+#include "core/fields.h"
+#include "core/statistics.h"
+
+#include <math.h>
+
+#define MAX_RANKS 8
+#define SHOWN     0.0005 /* of the step: smaller differences of classes are not listed */
+
+static const char *const class_words[PLANNED_CLASSES] = {
+    [PLANNED_COMPUTE] = "compute",
+    [PLANNED_GRADIENTS] = "exposed exchange of gradients",
+    [PLANNED_SHARDS] = "exposed gathering and scattering of shards",
+    [PLANNED_TENSOR] = "exposed tensor-parallel exchange",
+    [PLANNED_CONTEXT] = "exposed context-parallel exchange",
+    [PLANNED_EXPERT] = "exposed dispatch to experts",
+    [PLANNED_PIPELINE] = "sends, and waiting for other stages",
+    [PLANNED_OTHER] = "exposed exchange of groups that the plan has not",
+    [PLANNED_SKEW] = "waiting for the last rank of a collective",
+    [PLANNED_DATA] = "waiting for data",
+    [PLANNED_COPIES] = "copies",
+    [PLANNED_HOST] = "late launches, and gaps between kernels",
+    [PLANNED_UNKNOWN] = "idle without a known cause",
+};
+
+/* Why more was measured than planned. */
+static const char *const class_reasons[PLANNED_CLASSES] = {
+    [PLANNED_COMPUTE] =
+        "kernels are slower than planned: precision, fusion, clocks, or recomputation that the plan has not",
+    [PLANNED_GRADIENTS] = "overlap is off or buckets are too large",
+    [PLANNED_SHARDS] = "prefetching is off or too short",
+    [PLANNED_TENSOR] = "links inside the node are slower than planned, or its overlap is off",
+    [PLANNED_CONTEXT] = "the ring's transfers are longer than the attention beside them",
+    [PLANNED_EXPERT] = "tokens are unequal, or dispatch is not overlapped",
+    [PLANNED_PIPELINE] = "stages are unequal, or there are fewer micro-batches than planned",
+    [PLANNED_OTHER] = "these groups are not in the plan",
+    [PLANNED_SKEW] = "the plan takes all ranks as equal",
+    [PLANNED_DATA] = "the plan takes data as ready",
+    [PLANNED_COPIES] = "the plan takes copies as covered",
+    [PLANNED_HOST] = "the plan takes the host as ahead of its device",
+    [PLANNED_UNKNOWN] = "the trace does not say why",
+};
+
+static void print_row(const struct planned_row *row, struct text *out)
+{
+    text_format(out, "%10.3f  %10.3f  %+10.3f  ", 1e3 * row->measured, 1e3 * row->planned,
+                1e3 * (row->measured - row->planned));
+}
+
+static void tell(const struct planned_row *row, struct text *out)
+{
+    text_format(out, "%s %.3f ms, plan %.3f ms: %s", class_words[row->class], 1e3 * row->measured,
+                1e3 * row->planned,
+                row->measured > row->planned ? class_reasons[row->class] : "less than the plan expects");
+}
+
+void explain_print_planned(const struct explain_planned *planned, struct text *out)
+{
+    tell(&planned->classes[0], out);
+    text_format(out, "\n\n%10s  %10s  %10s  ms a step, mean of ranks\n%10.3f  %10.3f  %+10.3f  step\n",
+                "measured", "planned", "difference", 1e3 * planned->measured, 1e3 * planned->planned,
+                1e3 * (planned->measured - planned->planned));
+    for (int i = 0; i < PLANNED_CLASSES; i++) {
+        const struct planned_row *row = &planned->classes[i];
+        if (fabs(row->measured - row->planned) < SHOWN * planned->measured && row->class != PLANNED_COMPUTE)
+            continue;
+        print_row(row, out);
+        text_format(out, "%s\n", class_words[row->class]);
+    }
+    for (size_t i = 0; planned->stage_count > 1 && i < planned->stage_count; i++)
+        if (!isnan(planned->stages[i].measured)) {
+            print_row(&planned->stages[i], out);
+            text_format(out, "compute of stage %zu\n", i);
+        }
+    for (size_t i = 0; i < planned->rank_count && i < MAX_RANKS; i++) {
+        print_row(&planned->ranks[i], out);
+        text_format(out, "compute of rank %d\n", planned->ranks[i].rank);
+    }
+    text_format(
+        out,
+        "assumed: tensor %d, context %d, data %d, pipeline %d; ranks of a %s follow each other; a step of "
+        "the trace is an iteration of the plan",
+        planned->degrees.tensor, planned->degrees.context, planned->degrees.data, planned->pipeline,
+        planned->by_pipeline ? "pipeline" : "stage");
+    text_format(out, "%s\n\nthis run:\n",
+                planned->guessed ? "; what groups are for is guessed by their ranks" : "");
+}
+
+static const struct field row_fields[] = {
+    FIELD_WORDS(struct planned_row, "class", class, planned_keys),
+    FIELD_OUT(struct planned_row, "measured", measured, FIELD_DOUBLE),
+    FIELD_OUT(struct planned_row, "planned", planned, FIELD_DOUBLE),
+};
+
+static const struct field place_fields[] = {
+    FIELD_OUT(struct planned_row, "stage", stage, FIELD_INT),
+    FIELD_OUT(struct planned_row, "rank", rank, FIELD_INT),
+    FIELD_OUT(struct planned_row, "measured", measured, FIELD_DOUBLE),
+    FIELD_OUT(struct planned_row, "planned", planned, FIELD_DOUBLE),
+};
+
+void explain_write_planned(const struct explain_planned *planned, struct json *json)
+{
+    struct text says = {0};
+    tell(&planned->classes[0], &says);
+    json_open(json, "plan", '{');
+    json_string(json, "says", says.data ? says.data : "");
+    json_number(json, "measured", planned->measured);
+    json_number(json, "planned", planned->planned);
+    json_integer(json, "devices", planned->devices);
+    json_bool(json, "groups_guessed", planned->guessed);
+    json_bool(json, "ranks_by_pipeline", planned->by_pipeline);
+    FIELDS_LIST(planned->classes, PLANNED_CLASSES, row_fields, json, "classes");
+    FIELDS_LIST(planned->stages, planned->stage_count, place_fields, json, "stages");
+    FIELDS_LIST(planned->ranks, planned->rank_count, place_fields, json, "ranks");
+    json_close(json);
+    text_release(&says);
+}
