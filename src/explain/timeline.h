@@ -17,7 +17,8 @@
  *     host       other work of the host, in its calls and between them: the launch came late
  *     launch     from the call to the start, the typical latency
  *     stream     between activities: the order of a stream, events of other streams
- *     peer       an activity of another device that the trace names as the cause
+ *     peer       an activity of another device that the trace names as the cause, or what begins is a receive, and
+ *                nothing else says why
  *     unknown    nothing in the trace says why
  * Of several collectives that run, the one that began first is meant. By construction the shares of a window add up to
  * its length exactly, in whole nanoseconds, whatever the trace.

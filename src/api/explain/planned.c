@@ -55,9 +55,20 @@ static void tell(const struct planned_row *row, struct text *out)
                 row->measured > row->planned ? class_reasons[row->class] : "less than the plan expects");
 }
 
+/* The largest difference in the direction of the step's. */
+static const struct planned_row *first_row(const struct explain_planned *planned)
+{
+    double sign = planned->measured < planned->planned ? -1 : 1;
+    int i = 0;
+    while (i < PLANNED_CLASSES - 1 &&
+           (planned->classes[i].measured - planned->classes[i].planned) * sign <= 0)
+        i++;
+    return &planned->classes[i];
+}
+
 void explain_print_planned(const struct explain_planned *planned, struct text *out)
 {
-    tell(&planned->classes[0], out);
+    tell(first_row(planned), out);
     text_format(out, "\n\n%10s  %10s  %10s  ms a step, mean of ranks\n%10.3f  %10.3f  %+10.3f  step\n",
                 "measured", "planned", "difference", 1e3 * planned->measured, 1e3 * planned->planned,
                 1e3 * (planned->measured - planned->planned));
@@ -103,7 +114,7 @@ static const struct field place_fields[] = {
 void explain_write_planned(const struct explain_planned *planned, struct json *json)
 {
     struct text says = {0};
-    tell(&planned->classes[0], &says);
+    tell(first_row(planned), &says);
     json_open(json, "plan", '{');
     json_string(json, "says", says.data ? says.data : "");
     json_number(json, "measured", planned->measured);

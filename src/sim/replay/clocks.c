@@ -106,9 +106,20 @@ static bool match_group(struct alignment *all, const struct series *series, size
     size_t longest = 0, uneven = 0;
     for (size_t i = 1; i < count; i++)
         longest = series[i].count > series[longest].count ? i : longest;
+    for (size_t i = 0; i < count; i++)
+        uneven += series[i].count < series[longest].count;
+    if (run->groups[list[series[0].first].group].assumed && 4 * uneven >= count) {
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < series[i].count; k++)
+                list[series[i].first + k].sends = true;
+        return ranks_fault(
+            run, FAULT_UNMATCHED, -1, err,
+            "stream %s: %zu of %zu ranks recorded fewer collectives on it than the %zu of another: "
+            "ranks of several groups, which the trace does not tell; they are not matched",
+            run->groups[list[series[0].first].group].name, uneven, count, series[longest].count);
+    }
     for (size_t i = 0; i < count; i++) {
         size_t lacking = series[longest].count - series[i].count;
-        uneven += lacking > 0;
         if (lacking == 0 || list[series[i].first].numbered ||
             misfit(all, series[longest], series[i], 0) <= misfit(all, series[longest], series[i], lacking))
             continue;

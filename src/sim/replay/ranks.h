@@ -83,7 +83,7 @@ struct ranks_collective {
     uint32_t activity; /* of the member's replay */
     uint32_t name;     /* run->texts: "allreduce"; the kernel's name where no collective is told */
     int64_t bytes;     /* of the rank's input; -1: unknown */
-    bool sends;        /* a send or receive: not matched */
+    bool sends;        /* a send or receive, or of groups that are not told: not matched */
     bool numbered;     /* its order was recorded (Seq) */
 };
 
