@@ -278,6 +278,140 @@ static void jumps_and_drifts_are_named(void **state)
     }
 }
 
+static void write_file(const char *name, const char *text)
+{
+    FILE *out = fopen(path_of(name, -1), "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+/* Two ranks of the same program in one file: processes got other numbers or labels, correlations did or did not. */
+static void a_merged_file_holds_its_ranks(void **state)
+{
+    static const struct {
+        const char *hosts[2], *devices[2];
+        int correlations, late; /* added to those of the second rank; us by which it runs later */
+        bool unsure;
+        int64_t ranks[2];
+    } cases[] = {
+        {{"4515", "100004515"}, {"0", "100000000"}, 1000, 0, false, {0, 1}},
+        {{"4515", "4516"}, {"0", "1"}, 0, 3000, false, {0, 1}},
+        {{"4515", "4516"}, {"0", "1"}, 0, 0, true, {0, 1}},
+        {{"\"[TP02] 77\"", "\"[TP05] 78\""}, {"\"[TP02] 0\"", "\"[TP05] 0\""}, 5, 900, false, {2, 5}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *out = fopen(path_of("merged.json", -1), "w");
+        struct ranks run;
+        struct replay replay;
+        struct error err;
+        assert_non_null(out);
+        fputs("{\"traceEvents\": [", out);
+        for (int k = 0; k < 40; k++)
+            for (int rank = 0; rank < 2; rank++) {
+                int number = k + 1 + rank * cases[i].correlations;
+                fprintf(
+                    out,
+                    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": %s, "
+                    "\"tid\": 1, \"ts\": %d, \"dur\": 5, \"args\": {\"correlation\": %d}},\n"
+                    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm%d\", \"pid\": %s, \"tid\": 7, "
+                    "\"ts\": %d, \"dur\": 9, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": "
+                    "%d}},\n",
+                    cases[i].hosts[rank], 100 * k + rank * cases[i].late, number, rank,
+                    cases[i].devices[rank], 100 * k + 20 + rank * cases[i].late, number);
+            }
+        fputs("{\"ph\": \"i\", \"name\": \"end\", \"ts\": 1}]}\n", out);
+        fclose(out);
+        const char *paths[] = {path_of("merged.json", -1)};
+        if (!ranks_open(&run, paths, 1, &err))
+            fail_msg("case %zu: %s", i, err.text);
+        assert_int_equal(run.count, 2);
+        for (size_t rank = 0; rank < 2; rank++) {
+            char kernel[8];
+            snprintf(kernel, sizeof kernel, "gemm%zu", rank);
+            assert_int_equal(run.members[rank].rank, cases[i].ranks[rank]);
+            assert_true(ranks_load(&run, rank, &replay, &err));
+            assert_int_equal(replay.count, 40);
+            assert_int_equal(replay.call_count, 40);
+            for (size_t k = 0; k < replay.count; k++) {
+                assert_string_equal(replay.texts[replay.activities[k].name], kernel);
+                assert_int_equal(replay.activities[k].start - replay.calls[replay.activities[k].call].begin,
+                                 20000);
+            }
+            replay_release(&replay);
+        }
+        assert_int_equal(fault_of(&run, FAULT_MERGED) != NULL, cases[i].unsure);
+        ranks_release(&run);
+    }
+}
+
+#define KERNEL(TS)                                                                                           \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": " TS ", "      \
+    "\"dur\": 9, \"args\": {\"device\": 0}}"
+
+static void a_cut_file_is_read_up_to_the_cut(void **state)
+{
+    struct ranks run;
+    struct replay replay;
+    struct error err;
+    const char *paths[] = {NULL};
+    (void)state;
+    write_file("cut.json",
+               "{\"traceEvents\": [" KERNEL("5") ", " KERNEL("25") ", {\"ph\": \"X\", \"cat\": \"ker");
+    paths[0] = path_of("cut.json", -1);
+    assert_true(ranks_open(&run, paths, 1, &err));
+    assert_true(ranks_load(&run, 0, &replay, &err));
+    assert_int_equal(replay.count, 2);
+    assert_true(replay.cut_at > 200);
+    assert_non_null(strstr(fault_of(&run, FAULT_TRUNCATED)->text, "ends early"));
+    replay_release(&replay);
+    ranks_release(&run);
+    write_file("cut.json",
+               "{\"traceEvents\": [{\"ph\": \"M\", \"name\": \"a\"}, {\"ph\": \"X\", \"cat\": \"ker");
+    assert_false(replay_load(&replay, path_of("cut.json", -1), &err)); /* nothing is left */
+    assert_non_null(strstr(err.text, "ends within a string"));
+    write_file("cut.json", "{\"traceEvents\": [" KERNEL("5") ", }");
+    assert_false(replay_load(&replay, path_of("cut.json", -1), &err)); /* wrong, not cut */
+}
+
+/* Without a device, the operations of each thread are its work, and exchanges beside them. */
+static void a_host_alone_is_a_run(void **state)
+{
+    struct ranks run;
+    struct replay replay;
+    struct error err;
+    const char *paths[] = {NULL};
+    (void)state;
+    write_file(
+        "host.json",
+        "{\"traceEvents\": ["
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::linear\", \"pid\": 9, \"tid\": 9, \"ts\": "
+        "10, "
+        "\"dur\": 50},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::addmm\", \"pid\": 9, \"tid\": 9, \"ts\": 12, "
+        "\"dur\": 40},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::relu\", \"pid\": 9, \"tid\": 9, \"ts\": 60, "
+        "\"dur\": 5},"
+        "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"gloo:all_reduce\", \"pid\": 9, \"tid\": "
+        "11, "
+        "\"ts\": 20, \"dur\": 80}]}");
+    paths[0] = path_of("host.json", -1);
+    assert_true(ranks_open(&run, paths, 1, &err));
+    assert_true(ranks_load(&run, 0, &replay, &err));
+    assert_true(replay.host_only);
+    int64_t work = 0, exchange = 0;
+    for (size_t i = 0; i < replay.count; i++)
+        *(replay.activities[i].class == REPLAY_COMMUNICATION ? &exchange : &work) +=
+            replay.activities[i].duration;
+    assert_int_equal(work, 55000);
+    assert_int_equal(exchange, 80000);
+    assert_non_null(fault_of(&run, FAULT_CPU_ONLY));
+    assert_non_null(fault_of(&run, FAULT_NO_STEPS));
+    replay_release(&replay);
+    ranks_release(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +419,9 @@ int main(void)
         cmocka_unit_test(missing_and_doubled_ranks_are_named),
         cmocka_unit_test(clocks_are_aligned),
         cmocka_unit_test(jumps_and_drifts_are_named),
+        cmocka_unit_test(a_merged_file_holds_its_ranks),
+        cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
+        cmocka_unit_test(a_host_alone_is_a_run),
     };
     return cmocka_run_group_tests_name("ranks", tests, folder_make, folder_remove);
 }

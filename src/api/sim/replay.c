@@ -70,6 +70,9 @@ static void print_head(const struct replay_report *report, struct text *out)
         text_add(out, "execution trace: dependencies and durations are recorded, starts are simulated\n");
     if (replay->host_only)
         text_add(out, "no activity of a device was recorded: these are operations of the host\n");
+    if (replay->cut_at > 0)
+        text_format(out, "the file ends early, after %lld bytes: all that follows is missing\n",
+                    (long long)replay->cut_at);
     if (replay->no_launch > 0 && replay->call_count > 0)
         text_format(out, "no launch was recorded for %zu activities\n", replay->no_launch);
     if (replay->no_activity > 0)

@@ -39,6 +39,7 @@ static bool look(struct json_stream *stream, int *byte, struct error *err)
         stream->at = bytes;
         stream->end = bytes + length;
         if (length == 0) {
+            stream->ended = true;
             *byte = END;
             return true;
         }

@@ -41,6 +41,7 @@ struct json_stream {
     size_t length;
     int depth;            /* maps and lists that are open */
     int64_t line, column; /* of the last byte, in bytes; line counts from 0 */
+    bool ended;           /* the end of the file was met: an error from then on is that it ends early */
     /* private */
     const char *at, *end;
     size_t capacity, pieces;

@@ -34,16 +34,17 @@ static const struct category {
     {"cuda_driver", EVENT_CALL, 0},
     {"runtime", EVENT_CALL, 0},
     {"hip_runtime", EVENT_CALL, 0},
+    {"xpu_runtime", EVENT_CALL, 0},
+    {"xpu_driver", EVENT_CALL, 0},
+    {"privateuse1_runtime", EVENT_CALL, 0},
+    {"privateuse1_driver", EVENT_CALL, 0},
+    {"mtia_runtime", EVENT_CALL, 0},
+    {"mtia_ccp_events", EVENT_ACTIVITY, REPLAY_KERNEL},
+    {"hpu_op", EVENT_ACTIVITY, REPLAY_KERNEL},
     {"cuda_sync", EVENT_SYNC, 0},
     {"user_annotation", EVENT_MARK, 0},
     {"gpu_user_annotation", EVENT_DEVICE_MARK, 0},
 };
-
-static bool add_text(struct kineto *kineto, enum field field, uint32_t *id, struct error *err)
-{
-    const char *text = kineto_value(kineto, field);
-    return replay_add_text(kineto->replay, text, strlen(text), id, err);
-}
 
 static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *err)
 {
@@ -55,7 +56,7 @@ static bool add_collective(struct kineto *kineto, uint32_t *id, struct error *er
         !kineto->given[FIELD_DTYPE])
         return true;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!add_text(kineto, texts[i], &ids[i], err))
+        if (!kineto_text(kineto, texts[i], &ids[i], err))
             return false;
     const struct replay_collective collective = {
         .elements = kineto_whole(kineto, FIELD_ELEMENTS, -1),
@@ -81,6 +82,7 @@ static bool take_activity(struct kineto *kineto, enum replay_category category, 
                                        .category = category,
                                        .correlation = kineto_whole(kineto, FIELD_CORRELATION, 0)};
     int32_t stream;
+    uint32_t process;
     int64_t number = kineto_whole(kineto, FIELD_STREAM, kineto_whole(kineto, FIELD_THREAD, INT64_MIN));
     int64_t device = kineto_whole(kineto, FIELD_DEVICE, kineto_whole(kineto, FIELD_PROCESS, 0));
     const char *name = kineto_value(kineto, FIELD_NAME);
@@ -90,9 +92,10 @@ static bool take_activity(struct kineto *kineto, enum replay_category category, 
         return kineto_error(kineto, "an activity of a GPU without 'name'", err);
     if (number == INT64_MIN)
         return kineto_error(kineto, "an activity of a GPU without 'stream'", err);
-    if (!add_text(kineto, FIELD_NAME, &activity.name, err) ||
+    if (!kineto_text(kineto, FIELD_NAME, &activity.name, err) ||
         !add_collective(kineto, &activity.collective, err) ||
-        !replay_add_stream(replay, device, number, &stream, err))
+        !kineto_text(kineto, FIELD_PROCESS, &process, err) ||
+        !replay_add_process_stream(replay, device, number, process, &stream, err))
         return false;
     activity.stream = (unsigned)stream;
     return replay_add_activity(replay, &activity, err);
@@ -105,17 +108,17 @@ static bool take_call(struct kineto *kineto, struct error *err)
     if (!replay_name_call(kineto->replay, kineto_value(kineto, FIELD_NAME), &call))
         return true;
     return kineto_span(kineto, &call.begin, &call.duration, err) &&
-           replay_add_thread(kineto->replay, kineto_whole(kineto, FIELD_PROCESS, 0),
-                             kineto_whole(kineto, FIELD_THREAD, 0), &call.thread, err) &&
-           replay_add_call(kineto->replay, &call, err);
+           kineto_thread(kineto, &call.thread, err) && replay_add_call(kineto->replay, &call, err);
 }
 
 static bool take_stream(struct kineto *kineto, enum field field, int32_t *stream, struct error *err)
 {
     int64_t number = kineto_whole(kineto, field, -1);
+    uint32_t process;
     *stream = -1; /* also -1 in the trace, where nothing is awaited */
-    return number < 0 ||
-           replay_add_stream(kineto->replay, kineto_whole(kineto, FIELD_DEVICE, 0), number, stream, err);
+    return number < 0 || (kineto_text(kineto, FIELD_PROCESS, &process, err) &&
+                          replay_add_process_stream(kineto->replay, kineto_whole(kineto, FIELD_DEVICE, 0),
+                                                    number, process, stream, err));
 }
 
 static bool take_sync(struct kineto *kineto, struct error *err)
@@ -126,7 +129,7 @@ static bool take_sync(struct kineto *kineto, struct error *err)
         return true;
     return take_stream(kineto, FIELD_STREAM, &told.stream, err) &&
            take_stream(kineto, FIELD_AWAITED, &told.awaited, err) &&
-           replay_add_sync(kineto->replay, &told, &sync.id, err) &&
+           replay_add_sync(kineto->replay, &told, &sync.id, err) && (sync.stream = told.stream, true) &&
            (VECTOR_ADD(kineto->syncs, kineto->sync_count, kineto->sync_capacity, sync) || error_memory(err));
 }
 
@@ -299,7 +302,11 @@ static bool apply_syncs(struct kineto *kineto, struct error *err)
             done = hash_map_set(&calls, (uint64_t)replay->calls[i].correlation, (int64_t)i);
     for (size_t i = 0; done && i < kineto->sync_count; i++) {
         const struct sync *sync = &kineto->syncs[i];
-        const int64_t *at = hash_map_find(&calls, (uint64_t)sync->correlation);
+        struct replay_sync *told = &replay->syncs[sync->id];
+        int32_t part = sync->stream >= 0 ? replay->streams[sync->stream].part : 0;
+        const int64_t *at =
+            hash_map_find(&calls, (uint64_t)replay_part_correlation(replay, part, sync->correlation));
+        told->recorded_by = replay_part_correlation(replay, part, told->recorded_by);
         if (at)
             replay->calls[*at].sync = sync->id;
     }
@@ -307,23 +314,34 @@ static bool apply_syncs(struct kineto *kineto, struct error *err)
     return done || error_memory(err);
 }
 
-static bool read_once(struct kineto *kineto, const char *text, size_t length, struct error *err)
+/* Reads up to the end of a file that ends early; *cut is then the error, else empty. */
+static bool read_once(struct kineto *kineto, const char *text, size_t length, struct error *cut,
+                      struct error *err)
 {
+    struct replay *replay = kineto->replay;
     struct import_lines lines;
-    kineto->json =
-        (struct json_stream){.path = kineto->replay->path, .more = import_lines_whole, .context = &lines};
-    kineto->replay->events = 0;
-    bool read = import_lines_open(&lines, kineto->replay->path, text, length, err) && read_whole(kineto, err);
+    kineto->json = (struct json_stream){.path = replay->path, .more = import_lines_bytes, .context = &lines};
+    replay->events = 0;
+    bool read = import_lines_open(&lines, replay->path, text, length, err);
+    bool whole = read && read_whole(kineto, err);
+    if (read && !whole && kineto->json.ended && err->kind == ERROR_INPUT) {
+        if (lines.truncated)
+            error_set(err, ERROR_INPUT, "%s: damaged: the gzip file is truncated", replay->path);
+        *cut = *err;
+    }
+    if (lines.truncated || *cut->text)
+        replay->cut_at = lines.bytes > 0 ? lines.bytes : 1;
     import_lines_close(&lines);
     json_stream_release(&kineto->json);
-    return read;
+    return whole || *cut->text;
 }
 
 /* Reads by categories; then by the names of tracks, of devices or of hosts alone. */
 static bool read_all(struct kineto *kineto, const char *text, size_t length, struct error *err)
 {
     struct replay *replay = kineto->replay;
-    if (!read_once(kineto, text, length, err))
+    struct error cut = {0};
+    if (!read_once(kineto, text, length, &cut, err))
         return false;
     for (int pass = 0; pass < 2 && replay->count == 0 && replay->events > 0; pass++) {
         bool named = kineto->tracks.devices || kineto->tracks.streams;
@@ -333,17 +351,20 @@ static bool read_all(struct kineto *kineto, const char *text, size_t length, str
         replay->host_only = pass == 1;
         replay->call_count = 0;
         kineto->open_count = 0;
-        if (!read_once(kineto, text, length, err))
+        if (!read_once(kineto, text, length, &cut, err))
             return false;
     }
-    return true;
+    if (replay->count > 0 || !*cut.text)
+        return true;
+    *err = cut; /* nothing before the cut */
+    return false;
 }
 
 bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err)
 {
     struct kineto kineto = {.replay = replay};
-    bool read = read_all(&kineto, text, length, err) && apply_syncs(&kineto, err) &&
-                (!replay->host_only || replay_split_nested(replay, err)) &&
+    bool read = read_all(&kineto, text, length, err) && replay_find_parts(replay, err) &&
+                apply_syncs(&kineto, err) && (!replay->host_only || replay_split_nested(replay, err)) &&
                 replay_finish(replay, "traceEvents", err) &&
                 replay_apply_flows(replay, kineto.flows, kineto.flow_count, err);
     for (int i = 0; i < FIELD_COUNT; i++)

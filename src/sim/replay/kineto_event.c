@@ -74,20 +74,32 @@ bool kineto_span(const struct kineto *kineto, int64_t *start, int64_t *duration,
     return *duration >= 0 || kineto_error(kineto, "time goes backwards: 'dur' is negative", err);
 }
 
+bool kineto_text(struct kineto *kineto, enum field field, uint32_t *id, struct error *err)
+{
+    const char *text = kineto_value(kineto, field);
+    return replay_add_text(kineto->replay, text, strlen(text), id, err);
+}
+
+bool kineto_thread(struct kineto *kineto, int32_t *thread, struct error *err)
+{
+    uint32_t process, number;
+    return kineto_text(kineto, FIELD_PROCESS, &process, err) &&
+           kineto_text(kineto, FIELD_THREAD, &number, err) &&
+           replay_add_thread(kineto->replay, process, number, thread, err);
+}
+
 bool kineto_mark(struct kineto *kineto, bool device, struct error *err)
 {
     struct replay *replay = kineto->replay;
     struct replay_mark mark = {.thread = -1, .device = -1, .number = -1};
-    const char *name = kineto_value(kineto, FIELD_NAME);
-    int64_t thread = kineto_whole(kineto, FIELD_THREAD, 0), process = kineto_whole(kineto, FIELD_PROCESS, 0);
-    if (!*name || replay->mark_count == REPLAY_MAX_MARKS)
+    if (!*kineto_value(kineto, FIELD_NAME) || replay->mark_count == REPLAY_MAX_MARKS)
         return true;
     if (device) {
-        mark.device = kineto_whole(kineto, FIELD_DEVICE, process);
-        mark.number = kineto_whole(kineto, FIELD_STREAM, thread);
+        mark.device = kineto_whole(kineto, FIELD_DEVICE, kineto_whole(kineto, FIELD_PROCESS, 0));
+        mark.number = kineto_whole(kineto, FIELD_STREAM, kineto_whole(kineto, FIELD_THREAD, 0));
     }
     return kineto_span(kineto, &mark.begin, &mark.duration, err) &&
-           replay_add_text(replay, name, strlen(name), &mark.name, err) &&
-           (device || replay_add_thread(replay, process, thread, &mark.thread, err)) &&
-           replay_add_mark(replay, &mark, err);
+           kineto_text(kineto, FIELD_NAME, &mark.name, err) &&
+           kineto_text(kineto, FIELD_PROCESS, &mark.process, err) &&
+           (device || kineto_thread(kineto, &mark.thread, err)) && replay_add_mark(replay, &mark, err);
 }

@@ -43,6 +43,7 @@ enum field {
 struct sync {
     int64_t correlation;
     uint32_t id; /* in replay->syncs */
+    int32_t stream;
 };
 
 /* Begun ("B") by a thread, and not ended. */
@@ -87,6 +88,10 @@ int64_t kineto_whole(const struct kineto *kineto, enum field field, int64_t miss
 
 bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err);
 bool kineto_span(const struct kineto *kineto, int64_t *start, int64_t *duration, struct error *err);
+
+/* Add a field's text, and the thread of the present event. */
+bool kineto_text(struct kineto *kineto, enum field field, uint32_t *id, struct error *err);
+bool kineto_thread(struct kineto *kineto, int32_t *thread, struct error *err);
 
 /* Takes the present event as a span that the program named. */
 bool kineto_mark(struct kineto *kineto, bool device, struct error *err);

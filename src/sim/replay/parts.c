@@ -66,12 +66,12 @@ bool replay_add_text(struct replay *replay, const char *text, size_t length, uin
            error_memory(err);
 }
 
-bool replay_add_stream(struct replay *replay, int64_t device, int64_t number, int32_t *stream,
-                       struct error *err)
+bool replay_add_process_stream(struct replay *replay, int64_t device, int64_t number, uint32_t process,
+                               int32_t *stream, struct error *err)
 {
-    int64_t pair[2] = {device, number};
+    int64_t key[3] = {device, number, process};
     bool added;
-    uint32_t id = hash_names_id(&replay->stream_ids, pair, sizeof pair, &added);
+    uint32_t id = hash_names_id(&replay->stream_ids, key, sizeof key, &added);
     *stream = (int32_t)id - 1;
     if (id > 0 && !added)
         return true;
@@ -79,8 +79,14 @@ bool replay_add_stream(struct replay *replay, int64_t device, int64_t number, in
         return error_set(err, ERROR_INPUT, "%s: more than %d streams of GPUs", replay->path,
                          REPLAY_MAX_STREAMS);
     return (id > 0 && VECTOR_ADD(replay->streams, replay->stream_count, replay->stream_capacity,
-                                 (struct replay_stream){device, number})) ||
+                                 (struct replay_stream){device, number, process, 0})) ||
            error_memory(err);
+}
+
+bool replay_add_stream(struct replay *replay, int64_t device, int64_t number, int32_t *stream,
+                       struct error *err)
+{
+    return replay_add_process_stream(replay, device, number, 0, stream, err);
 }
 
 bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, int32_t *id, struct error *err)
@@ -89,7 +95,10 @@ bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, i
     bool added;
     uint32_t found = hash_names_id(&replay->threads, pair, sizeof pair, &added);
     *id = (int32_t)found - 1;
-    return found > 0 || error_memory(err);
+    return (found > 0 &&
+            (!added || VECTOR_ADD(replay->hosts, replay->host_count, replay->host_capacity,
+                                  (struct replay_thread){(uint32_t)process, (uint32_t)thread, -1}))) ||
+           error_memory(err);
 }
 
 static bool too_many(const struct replay *replay, struct error *err)
@@ -421,6 +430,8 @@ void replay_release(struct replay *replay)
     free(replay->marks);
     free(replay->groups);
     free(replay->devices);
+    free(replay->hosts);
+    free(replay->parts);
     free((void *)replay->texts);
     free((void *)replay->rules);
     hash_names_release(&replay->names);

@@ -8,6 +8,10 @@
 bool replay_add_text(struct replay *replay, const char *text, size_t length, uint32_t *id, struct error *err);
 bool replay_add_stream(struct replay *replay, int64_t device, int64_t number, int32_t *stream,
                        struct error *err);
+/* The same for a process that "pid" names: a text. */
+bool replay_add_process_stream(struct replay *replay, int64_t device, int64_t number, uint32_t process,
+                               int32_t *stream, struct error *err);
+/* `process` and `thread` are texts, or numbers of the reader's own. */
 bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, int32_t *id,
                        struct error *err);
 bool replay_add_activity(struct replay *replay, const struct replay_activity *activity, struct error *err);
@@ -23,6 +27,15 @@ bool replay_add_operation(struct replay *replay, const char *name, size_t length
 /* Sets what a call does, by its name; its correlation is set. False: neither a launch nor a wait. */
 bool replay_name_call(struct replay *replay, const char *name, struct replay_call *call);
 bool replay_add_call(struct replay *replay, const struct replay_call *call, struct error *err);
+
+/* Finds the processes that were merged into one file, and numbers their correlations apart. */
+bool replay_find_parts(struct replay *replay, struct error *err);
+
+/* Returns the number by which a part's correlation is told from that of others. */
+int64_t replay_part_correlation(const struct replay *replay, int32_t part, int64_t correlation);
+
+/* Copies one part of a whole replay. On failure *part holds nothing. */
+bool replay_take_part(const struct replay *whole, int32_t index, struct replay *part, struct error *err);
 
 /* Sorts, ties activities to their launches, and checks; `what` names an item of the file ("traceEvents"). */
 bool replay_finish(struct replay *replay, const char *what, struct error *err);

@@ -7,6 +7,8 @@
 #include "trace/import/lines.h"
 #include "trace/import/paths.h"
 
+#include <errno.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +43,8 @@ static const char *name_of(const char *path)
 
 static bool is_trace(const char *name)
 {
-    static const char *const endings[] = {".json", ".json.gz", ".csv", ".csv.gz", ".et", ".et.gz"};
+    static const char *const endings[] = {".json", ".json.gz", ".csv",       ".csv.gz",
+                                          ".et",   ".et.gz",   ".xplane.pb", ".xplane.pb.gz"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (text_ends_with(name, endings[i]))
             return true;
@@ -121,6 +124,24 @@ static bool add_file(struct ranks *run, const char *path, struct error *err)
     return done && host_of_name(run, path, &member.host, err) && add_member(run, &member, err);
 }
 
+/* Adds what a pattern matches. */
+static bool add_pattern(struct ranks *run, const char *pattern, struct error *err)
+{
+    glob_t found;
+    int code = glob(pattern, 0, NULL, &found);
+    if (code == GLOB_NOSPACE)
+        return error_memory(err);
+    if (code == GLOB_NOMATCH)
+        return error_set(err, ERROR_INPUT, "%s: no file has such a name", pattern);
+    if (code != 0)
+        return error_set(err, ERROR_FAILED, "%s: cannot look for such files: %s", pattern, strerror(errno));
+    bool done = true;
+    for (size_t i = 0; done && i < found.gl_pathc; i++)
+        done = add_file(run, found.gl_pathv[i], err);
+    globfree(&found);
+    return done;
+}
+
 static bool add_path(struct ranks *run, const char *path, struct error *err)
 {
     const struct import_paths_rules rules = {is_trace, RANKS_MAX_FILES, 8};
@@ -128,16 +149,37 @@ static bool add_path(struct ranks *run, const char *path, struct error *err)
     enum file_kind kind;
     if (!file_look(path, &kind, err))
         return false;
+    if (kind == FILE_NONE && strpbrk(path, "*?["))
+        return add_pattern(run, path, err);
     if (kind != FILE_FOLDER)
         return add_file(run, path, err);
     bool done = import_paths_list(&paths, path, &rules, err);
     if (done && paths.count == 0)
-        done =
-            error_set(err, ERROR_INPUT, "%s: no trace (*.json, *.json.gz, *.csv, *.et) in this folder", path);
+        done = error_set(err, ERROR_INPUT,
+                         "%s: no trace (*.json, *.json.gz, *.csv, *.et, *.xplane.pb) in this folder", path);
     for (size_t i = 0; done && i < paths.count; i++)
         done = add_file(run, paths.items[i], err);
     import_paths_release(&paths);
     return done;
+}
+
+/* A file alone may hold several ranks. */
+static bool open_alone(struct ranks *run, struct error *err)
+{
+    struct ranks_member file = run->members[0];
+    if (!replay_load(&run->whole, file.path, err))
+        return false;
+    if (run->whole.part_count == 0)
+        return true;
+    run->count = 0;
+    for (size_t i = 0; i < run->whole.part_count; i++) {
+        file.part = (int32_t)i;
+        file.rank = run->whole.parts[i].rank;
+        file.rank_told = true;
+        if (!add_member(run, &file, err))
+            return false;
+    }
+    return true;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -227,6 +269,8 @@ bool ranks_open(struct ranks *run, const char *const *paths, size_t count, struc
     bool done = true;
     for (size_t i = 0; done && i < count; i++)
         done = add_path(run, paths[i], err);
+    if (done && run->count == 1)
+        done = open_alone(run, err);
     done = done && number_ranks(run, err) && check_ranks(run, err);
     if (!done)
         ranks_release(run);
@@ -242,7 +286,7 @@ void ranks_release(struct ranks *run)
     free((void *)run->texts);
     hash_names_release(&run->names);
     hash_names_release(&run->group_ids);
-    replay_release(&run->merged);
+    replay_release(&run->whole);
     arena_release(&run->arena);
     *run = (struct ranks){0};
 }
@@ -251,11 +295,29 @@ void ranks_release(struct ranks *run)
 
 static bool add_faults(struct ranks *run, int32_t i, const struct replay *replay, struct error *err)
 {
-    const char *path = run->members[i].path;
+    const struct ranks_member *member = &run->members[i];
+    const char *path = member->path;
     size_t launched = replay->count - replay->no_launch;
     bool steps = false;
     for (size_t k = 0; k < replay->mark_count && !steps; k++)
         steps = text_starts_with(replay->texts[replay->marks[k].name], "ProfilerStep#");
+    if (replay->cut_at > 0 && (member->part <= 0) &&
+        !ranks_fault(run, FAULT_TRUNCATED, i, err,
+                     "%s: the file ends early, after %lld bytes: all that follows is missing", path,
+                     (long long)replay->cut_at))
+        return false;
+    if (member->part < 0 && replay->part_count > 0 &&
+        !ranks_fault(run, FAULT_MERGED, i, err,
+                     "%s: holds %zu processes, which count as one rank: give a merged file alone", path,
+                     replay->part_count))
+        return false;
+    if (member->part >= 0 && run->whole.parts[member->part].unsure &&
+        !ranks_fault(
+            run, FAULT_MERGED, i, err,
+            "%s: launches of its processes have the same numbers and times: devices were given to hosts "
+            "in the order of their numbers",
+            path))
+        return false;
     if (replay->host_only &&
         !ranks_fault(run, FAULT_CPU_ONLY, i, err,
                      "%s: no activity of a GPU: operations of the host are shown as its work", path))
@@ -285,10 +347,23 @@ static bool add_faults(struct ranks *run, int32_t i, const struct replay *replay
                        path, replay->skewed);
 }
 
+/* Reads a whole file, or a part of one, or takes what ranks_open has read. */
+static bool load(struct ranks *run, const struct ranks_member *member, struct replay *replay,
+                 struct error *err)
+{
+    if (member->part >= 0)
+        return replay_take_part(&run->whole, member->part, replay, err);
+    if (!run->whole.path)
+        return replay_load(replay, member->path, err);
+    *replay = run->whole;
+    run->whole = (struct replay){0};
+    return true;
+}
+
 bool ranks_load(struct ranks *run, size_t i, struct replay *replay, struct error *err)
 {
     struct ranks_member *member = &run->members[i];
-    if (!replay_load(replay, member->path, err))
+    if (!load(run, member, replay, err))
         return false;
     if (replay->rank < 0)
         replay->rank = member->rank;

@@ -112,14 +112,15 @@ struct ranks {
     size_t fault_count, fault_capacity;
     /* private */
     struct hash_names names, group_ids;
-    struct replay merged; /* the last file with several ranks */
+    struct replay whole; /* of a file that was read to see how many ranks it holds; path NULL: none */
 };
 
 /* Adds a fault; the text is made as by printf. */
 bool ranks_fault(struct ranks *run, enum ranks_fault_kind kind, int32_t member, struct error *err,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Finds the ranks in files and folders. On failure *run holds nothing; on success the caller calls ranks_release. */
+/* Finds the ranks in files, folders, and what patterns of names match ("run/rank*.json"). A file alone is read, since
+ * it may hold several ranks; ranks_load then has it at once. On failure *run holds nothing; on success the caller calls ranks_release. */
 bool ranks_open(struct ranks *run, const char *const *paths, size_t count, struct error *err);
 void ranks_release(struct ranks *run);
 

@@ -76,6 +76,7 @@ struct replay_mark {
     uint32_t name;
     int32_t thread;         /* of the host; -1: on a device */
     int64_t device, number; /* of the stream it is shown on, which may have no activity; -1: on the host */
+    uint32_t process;       /* text */
 };
 
 /* A device that the file describes. */
@@ -135,6 +136,19 @@ struct kernel_rule;
 
 struct replay_stream {
     int64_t device, number;
+    uint32_t process; /* text: "pid" of its activities; 0: not told */
+    int32_t part;     /* index; 0 where there are none */
+};
+
+struct replay_thread {
+    uint32_t process, number; /* texts */
+    int32_t part;             /* -1: of none */
+};
+
+/* A process of a file into which several were merged, with its devices. */
+struct replay_process {
+    int64_t rank;
+    bool unsure; /* its devices could be those of another one */
 };
 
 /* The activity `target` waits for the end of `source`, or only for its start; indices. */
@@ -164,9 +178,14 @@ struct replay {
     size_t group_count, group_capacity;
     struct replay_device *devices;
     size_t device_count, device_capacity;
+    struct replay_thread *hosts; /* by the calls' thread */
+    size_t host_count, host_capacity;
+    struct replay_process *parts; /* of a file into which several processes were merged; else none */
+    size_t part_count;
     int64_t rank, world; /* -1: unknown */
     int64_t origin;      /* ns in the recording's clock, of time 0 */
     int64_t base;        /* ns since 1970 of the recording's clock at 0 (baseTimeNanoseconds); 0: not told */
+    int64_t cut_at;      /* the file ends early, after so many bytes (unpacked); 0: it is whole */
     bool host_only; /* no activity of a device: activities are operations of the host, streams its threads */
     size_t events;  /* in the file, of all kinds */
     size_t no_launch;   /* activities without a recorded launch */

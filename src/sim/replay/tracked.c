@@ -19,9 +19,18 @@ bool kineto_is_operation(const char *category)
     return strcasecmp(category, "cpu_op") == 0 || strcasecmp(category, "operator") == 0;
 }
 
+/* Exchanges of gloo and MPI are annotations, on threads of their own. */
+static bool is_exchange(const char *name)
+{
+    return text_starts_with(name, "gloo:") || text_starts_with(name, "mpi:") ||
+           text_starts_with(name, "ucc:");
+}
+
 /* Is a span of a host an activity, where no device has any? */
 static bool is_operation(const struct kineto *kineto)
 {
+    if (is_exchange(kineto_value(kineto, FIELD_NAME)))
+        return true;
     return kineto->operations > 0 ? kineto->given[FIELD_OPERATION]
            : kineto->cpu_ops > 0  ? kineto_is_operation(kineto_value(kineto, FIELD_CATEGORY))
                                   : true;
@@ -57,9 +66,7 @@ static bool take_launch(struct kineto *kineto, struct error *err)
     return call.correlation == 0 ||
            !replay_name_call(kineto->replay, kineto_value(kineto, FIELD_NAME), &call) ||
            (kineto_span(kineto, &call.begin, &call.duration, err) &&
-            replay_add_thread(kineto->replay, kineto_whole(kineto, FIELD_PROCESS, 0),
-                              kineto_whole(kineto, FIELD_THREAD, 0), &call.thread, err) &&
-            replay_add_call(kineto->replay, &call, err));
+            kineto_thread(kineto, &call.thread, err) && replay_add_call(kineto->replay, &call, err));
 }
 
 /* Begins or ends a span; an end without a beginning, which the recording may have missed, is none. */

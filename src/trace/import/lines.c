@@ -155,6 +155,11 @@ bool import_lines_raw(struct import_lines *lines, const char **bytes, size_t *le
     return true;
 }
 
+bool import_lines_bytes(void *lines, const char **bytes, size_t *length, struct error *err)
+{
+    return import_lines_raw(lines, bytes, length, err);
+}
+
 bool import_lines_whole(void *lines, const char **bytes, size_t *length, struct error *err)
 {
     const struct import_lines *from = lines;

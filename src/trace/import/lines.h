@@ -35,7 +35,10 @@ enum import_line_kind import_lines_next(struct import_lines *lines, const char *
 /* Gets the next bytes, for formats without lines; *length is 0 at the end. */
 bool import_lines_raw(struct import_lines *lines, const char **bytes, size_t *length, struct error *err);
 
-/* The same for a `struct import_lines *`, but a packed file that is cut off is an error. */
+/* The same for a `struct import_lines *`. */
+bool import_lines_bytes(void *lines, const char **bytes, size_t *length, struct error *err);
+
+/* Likewise, but a packed file that is cut off is an error. */
 bool import_lines_whole(void *lines, const char **bytes, size_t *length, struct error *err);
 
 /* Gets the beginning of the file, up to some kilobytes, without consuming it. */
