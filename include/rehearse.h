@@ -189,7 +189,7 @@ RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh
 struct rh_plan_request {
     size_t size;
     const char *model, *device, *profile, *cluster, *objective, *global_batch, *devices;
-    const char *software, *precision, *links, *calibration, *inside, *across, *flags;
+    const char *software, *precision, *links, *calibration, *inside, *across, *network, *flags;
     const char *search, *allreduce, *memory, *rules, *import_as;
     const char *price, *plan, *emit, *output, *figure;
     const rh_plan *from; /* a plan instead of a search, as `plan` is one by its file */
@@ -328,7 +328,7 @@ RH_API rh_report *rh_validate(const struct rh_validate_request *request, const s
 struct rh_price_request {
     size_t size;
     struct rh_list files, set; /* of one job; "NAME=VALUE" */
-    const char *device, *model, *software, *inside, *across;
+    const char *device, *model, *software, *inside, *across, *network;
     const char *links, *calibration; /* files */
     const char *plan;                /* written: the job as it stands */
     int64_t devices, sequence, devices_per_node;

@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "devices/device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,6 +193,23 @@ bool cluster_link_is_own(const char *name)
     return strstr(name, OWN_LINK) != NULL;
 }
 
+/* Of a link's typical rate, with the digits of a document. */
+#define EQUAL 1e-6
+
+const struct cost_link *cluster_link_at(const struct cost_link *known, const char *name, double bandwidth,
+                                        struct arena *arena)
+{
+    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
+    if (!own)
+        return NULL;
+    *own = *known;
+    own->name = name;
+    own->bandwidth = bandwidth;
+    if (known->typical > 0.0 && fabs(bandwidth / known->bandwidth - known->typical) < EQUAL)
+        own->reference = known->bandwidth;
+    return own;
+}
+
 const struct cost_link *cluster_link_like(const struct tables *tables, const char *key, const char *name,
                                           double bandwidth, struct arena *arena)
 {
@@ -201,14 +219,10 @@ const struct cost_link *cluster_link_like(const struct tables *tables, const cha
     const struct cost_link *known = base ? tables_link(tables, base) : NULL;
     if (!known || bandwidth <= 0)
         return known;
-    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
-    if (!own)
-        return NULL;
-    *own = *known;
-    own->bandwidth = bandwidth;
-    if (key || like)
-        own->name = key ? arena_format(arena, "%s" OWN_LINK "%s)", key, base) : arena_string(arena, name);
-    return own->name ? own : NULL;
+    const char *kept = key    ? arena_format(arena, "%s" OWN_LINK "%s)", key, base)
+                       : like ? arena_string(arena, name)
+                              : known->name;
+    return kept ? cluster_link_at(known, kept, bandwidth, arena) : NULL;
 }
 
 bool cluster_set_type(struct cluster_group *group, const struct tables *tables,

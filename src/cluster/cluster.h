@@ -74,6 +74,11 @@ bool cluster_parse(struct cluster *cluster, const char *path, const char *data, 
 bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const char *across,
                      struct error *err);
 
+/* Returns a link with another name, which is kept, and bandwidth, in the arena; at the typical share of its rates it says
+ * what it is typical of. NULL: out of memory. */
+const struct cost_link *cluster_link_at(const struct cost_link *known, const char *name, double bandwidth,
+                                        struct arena *arena);
+
 /* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. It has the
  * name "KEY (like NAME)" with a `key`. Of such a name NAME is looked up, and the whole is kept. NULL: unknown name, or
  * out of memory. */

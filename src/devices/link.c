@@ -160,6 +160,7 @@ static bool read_transfers(struct table_reader *r, const struct doc_node *map, v
 static const struct field link_fields[] = {
     FIELD(struct cost_link, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
     FIELD(struct cost_link, devices, FIELD_INT, 0, MAX_DEVICES),
+    FIELD(struct cost_link, typical, FIELD_DOUBLE, 0, 1),
     FIELD(struct cost_link, barrier, FIELD_TIME, 0, MAX_TIME),
     FIELD(struct cost_link, buffers, FIELD_BYTES, 0, MAX_BYTES),
     FIELD(struct cost_link, pair_buffers, FIELD_BYTES, 0, MAX_BYTES),

@@ -67,6 +67,9 @@ struct cost_link {
     TABLE_NAMED;
     double bandwidth; /* bytes/s per device and direction, datasheet */
     int devices;      /* maximum devices; 0: no limit */
+    double typical;   /* share of its rates that networks of its kind reach; 0: all of them */
+    /* bandwidth of the link that this one is the typical kind of; 0: none. Of links that are made, not of tables */
+    double reference;
     /* bytes that a communicator holds for a neighbour in its rings and trees, and for one with which it exchanges by
      * pairs */
     double buffers, pair_buffers;

@@ -84,6 +84,20 @@ void own_run_apply(struct estimate *estimate, const struct own_run *run, const s
     estimate->extrapolates = estimate->extrapolates && distance > OWN_NEAR;
 }
 
+/* A network of a kind that reaches less than its reference design may be as good as this, or as much worse again. */
+static void widen_by_network(struct estimate *estimate, const struct job *job, double seconds)
+{
+    if (!job->across || job->across->reference <= 0.0 || seconds <= 0.0)
+        return;
+    struct cost_link link = *job->across;
+    struct job reference = *job;
+    link.bandwidth = link.reference;
+    reference.across = &link;
+    double share = job_time(&reference).seconds / seconds;
+    if (share > 0.0 && share < 1.0)
+        interval_scale(&estimate->shares, share, 1.0 / share);
+}
+
 struct estimate own_run_estimate(const struct job *job, const struct job_time *time)
 {
     struct residuals known = residuals_known;
@@ -95,6 +109,7 @@ struct estimate own_run_estimate(const struct job *job, const struct job_time *t
     struct estimate estimate = neighbours_estimate(&known, &likeness, NULL, NULL);
     own_run_apply(&estimate, &job->calibration->own, &likeness, time->seconds);
     own_lab_apply(&estimate, job, time);
+    widen_by_network(&estimate, job, time->seconds);
     return estimate;
 }
 

@@ -112,12 +112,14 @@ static void print_job(const struct launch_price *price, struct text *out)
 {
     const struct job *job = &price->job;
     const struct architecture *model = job->model;
-    text_format(out, "\n%s: %d blocks, hidden %" PRId64 ", %.4g B parameters; on %d x %s%s%s%s\n",
+    text_format(out, "\n%s: %d blocks, hidden %" PRId64 ", %.4g B parameters; on %d x %s%s%s%s",
                 model->name, model->layers, model->hidden, architecture_parameters(model) / 1e9, job->devices,
                 job->device->name, price->options->device_said ? " (by " : "",
                 price->options->device_said ? price->options->device_said : "",
                 price->options->device_said ? ")" : "");
-    text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, priced as %s\n",
+    if (job->devices > job->devices_per_node)
+        text_format(out, ", %s between nodes", job->across->name);
+    text_format(out, "\nglobal batch %" PRId64 " x %" PRId64 " tokens, products in %s, priced as %s\n",
                 job->batch, job->sequence, cost_type_name(cost_device_type(job->device, job->type)),
                 job->software->name);
     print_split(job, out);
@@ -322,7 +324,7 @@ static void write_job(const char *key, const struct job *job, const struct job_t
 #define HEAD_FIELDS(X, of) \
     X(of, TEXT, file) X(of, TEXT, reader) X(of, TEXT, software) X(of, TEXT, model) \
     X(of, DOUBLE, parameters) X(of, TEXT, device_type) X(of, TEXT, device_said_by) \
-    X(of, INT, devices_per_node) X(of, INT64, global_batch) X(of, INT64, sequence) \
+    X(of, INT, devices_per_node) X(of, TEXT, network) X(of, INT64, global_batch) X(of, INT64, sequence) \
     X(of, TEXT, precision) X(of, FLAG, frozen)
 #define INTERVAL_FIELDS(X, of) \
     X(of, DOUBLE, expected) X(of, DOUBLE, low) X(of, DOUBLE, high) X(of, DOUBLE, like_low) X(of, DOUBLE, like_high) \
@@ -345,6 +347,7 @@ void launch_price_write(const struct launch_price *price, bool explains, struct 
                               job->device->name,
                               options->device_said,
                               job->devices_per_node,
+                              job->across->name,
                               job->batch,
                               job->sequence,
                               cost_type_name(job->type),

@@ -261,6 +261,7 @@ static const struct {
     {"software", {"fsdp", "deepspeed"}},
     {"inside", {"pcie4"}},
     {"across", {"ib-100g"}},
+    {"network", {"reference", "0.5"}},
     {"flags", {"no-such-file"}},
     {"links", {"no-such-file"}},
     {"calibration", {"no-such-file"}},

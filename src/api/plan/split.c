@@ -60,7 +60,8 @@ bool split_choose_machine(struct split *split, struct error *err)
     job->across =
         choose_link(&split->chosen.added, "across", given->asked.across, usual.across, &split->across, err);
     job->type = model_type(job->device, (enum model_precision)given->precision);
-    return job->across && model_check_precision(job->device, (enum model_precision)given->precision, err);
+    return job->across && split_choose_network(split, err) &&
+           model_check_precision(job->device, (enum model_precision)given->precision, err);
 }
 
 bool split_choose_model(struct split *split, struct error *err)
@@ -165,6 +166,7 @@ void split_release(struct split *split)
     range_release(&split->devices);
     table_release(&split->inside);
     table_release(&split->across);
+    table_release(&split->network);
     cost_chosen_release(&split->chosen);
 }
 

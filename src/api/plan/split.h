@@ -13,9 +13,9 @@
 struct split {
     const struct plan_options *options;
     struct cost_chosen chosen;
-    struct table inside, across;  /* of files */
-    struct launch_options flags;  /* of a file */
-    struct job_question question; /* of the first point of a sweep */
+    struct table inside, across, network; /* of files */
+    struct launch_options flags;          /* of a file */
+    struct job_question question;         /* of the first point of a sweep */
     struct range batches, devices;
     int software_count; /* more: all are compared */
     struct budget_prices prices;
@@ -31,6 +31,10 @@ bool split_choose_model(struct split *split, struct error *err);
 
 /* Sets the job's device type, links and precision, and the user's tables. */
 bool split_choose_machine(struct split *split, struct error *err);
+
+/* Sets what the job's link between nodes reaches, as --network has it; a link at a share of its rates is named "typical
+ * (like NAME)", "0.6 (like NAME)" or "measured (like NAME)". */
+bool split_choose_network(struct split *split, struct error *err);
 
 /* Makes the question of the options: model, device type, links, and the values of --global-batch and --devices. */
 bool split_ask(struct split *split, struct error *err);
