@@ -58,6 +58,8 @@ enum {
     X(DOUBLE, narrow_launches, "of a block's products in 8 or 4 bits,", 0, MAX_PASSES)                       \
     X(DOUBLE, document_launches, "of a packed document without TECHNIQUE_ROPE,", 0, MAX_PASSES)              \
     X(DOUBLE, document_moved_launches, "and where ranks exchange its heads", 0, MAX_PASSES)                  \
+    X(DOUBLE, again_launches, "of each part of a block that is recomputed by itself, besides its kernels,",  \
+      0, MAX_PASSES)                                                                                         \
     X(DOUBLE, send_launches, "of a stage's sends, and its waiting for the shapes of what comes;", 0,         \
       MAX_PASSES)                                                                                            \
     X(DOUBLE, graph_launches, "those of a block of experts beside graphs of layers", 0, MAX_PASSES)          \

@@ -168,7 +168,8 @@ static bool launches_layers(const struct run *run)
 
 /* MLPerf's runs launch graphs of iterations, NVIDIA's performance recipes of layers. Megatron-Bridge's other recipes
  * launch each kernel (cuda_graph_impl: none), and embed the positions of one packed document after another in all models
- * but Llama (apply_rope_fusion); context parallel ranks exchange heads (cp_comm_type: a2a), but experts' models keys. */
+ * but Llama and those of latent attention (apply_rope_fusion); context parallel ranks exchange heads (cp_comm_type:
+ * a2a), but experts' models keys. */
 void run_read_habits(struct run *run, const char *kind, const char *place, const char *notes)
 {
     struct job *job = &run->job;
@@ -193,7 +194,8 @@ void run_read_habits(struct run *run, const char *kind, const char *place, const
         job->technique.graphs = GRAPHS_LAYERS;
     if (!bridge || !tuned || !contains(place, "verification_cards"))
         return;
-    bool fused = contains(run->model_name, "llama") || contains(notes, "fused rope");
+    bool fused =
+        contains(run->model_name, "llama") || job->model->kv_rank > 0 || contains(notes, "fused rope");
     job->document = TULU_TOKENS;
     job->technique.rope = fused ? SWITCH_ON : SWITCH_OFF;
     if (job->degrees.context > 1 && job->model->experts == 0)

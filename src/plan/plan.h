@@ -202,7 +202,7 @@ struct plan_nearest {
     const char *id; /* in the table of runs; NULL: no run is similar */
     const char *source, *model, *device;
     int devices;
-    const char *differs; /* "fp8 instead of bf16, pipeline 8 instead of 4"; "": nothing */
+    const char *differs; /* "fp8 instead of bf16, pipeline 8 instead of 4"; "", NULL: nothing */
 };
 
 struct plan {

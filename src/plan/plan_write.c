@@ -19,10 +19,14 @@ static void write_map(struct json *json, const char *key, const struct plan_map 
 #define WRITE_LIST(json, key, items, number, map)                                                            \
     fields_write_list((items), (size_t)(number), sizeof *(items), (map).fields, (map).count, (json), (key))
 
+/* No text is empty where a plan is read. */
 void plan_write_nearest(const struct plan_nearest *nearest, struct json *json)
 {
+    struct plan_nearest written = *nearest;
+    if (written.differs && *written.differs == '\0')
+        written.differs = NULL;
     if (nearest->id)
-        write_map(json, "nearest", &plan_map_nearest, nearest);
+        write_map(json, "nearest", &plan_map_nearest, &written);
 }
 
 static void write_figures(struct json *json, const char *key, int count, const struct plan_figure *figures)

@@ -37,8 +37,10 @@ static void every_set_is_there(void **state)
     (void)state;
     struct validation runs = known();
     int trainers = rows_of(&runs, "trainers", false), simumax = rows_of(&runs, "simumax", false),
-        mlperf = rows_of(&runs, "mlperf", false), recipes = rows_of(&runs, "recipes", false);
-    assert_int_equal(trainers + simumax + mlperf + recipes, runs.count);
+        mlperf = rows_of(&runs, "mlperf", false), recipes = rows_of(&runs, "recipes", false),
+        reports = rows_of(&runs, "reports", false);
+    assert_int_equal(trainers + simumax + mlperf + recipes + reports, runs.count);
+    assert_int_equal(reports, 42);
     assert_true(trainers > 400 && mlperf > 60 && recipes > 300);
     assert_int_equal(simumax, 43);
     assert_true(rows_of(&runs, "trainers", true) >= 353);

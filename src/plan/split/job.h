@@ -274,6 +274,9 @@ double job_again_share(const struct job *job, int block_count);
  * backward; 0 of embedding and head. */
 double job_launches(const struct job *job, const struct layer_work *work);
 
+/* Returns the parts of a block that recomputation of a set of modules runs again, each by itself. */
+int job_parts_again(const struct job *job, const struct layer_work *work, unsigned modules);
+
 /* Returns the transfers that selective recomputation of a block repeats. */
 void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges);
 

@@ -58,3 +58,14 @@ double job_launches(const struct job *job, const struct layer_work *work)
     sum += software->tensor_launches * (work->tensor_forward + work->tensor_backward);
     return sum + (narrow ? software->narrow_launches : 0.0);
 }
+
+int job_parts_again(const struct job *job, const struct layer_work *work, unsigned modules)
+{
+    unsigned there = 0;
+    for (int i = 0; i < work->forward_count; i++)
+        there |= work->modules[i];
+    if (job->technique.graphs == GRAPHS_LAYERS) /* parts within a graph are launched with it */
+        there &= 1u << MODULE_EXPERTS | 1u << MODULE_EXPERT_ACTIVATION | 1u << MODULE_SHARED_EXPERTS;
+    bool norms = modules >> MODULE_NORMS & 1 && job->technique.graphs != GRAPHS_LAYERS;
+    return __builtin_popcount(modules & there & ~(1u << MODULE_NORMS)) + (norms ? 2 : 0);
+}

@@ -150,10 +150,16 @@ static void add_again(struct job_pass *pass, const struct job *job, const struct
 static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
                           bool whole)
 {
+    const struct software *software = job->software;
+    unsigned modules = job_modules(job);
     int again = whole ? work->forward_count : 0;
     for (int i = 0; i < work->forward_count && !whole; i++)
-        again += (work->modules[i] & job_modules(job)) != 0;
-    double host = job_launches(job, work) * job->software->launch * (1.0 + (double)again / work->count);
+        again += (work->modules[i] & modules) != 0;
+    double launches = job_launches(job, work);
+    double host = software->launch * launches * (1.0 + (double)again / work->count);
+    if (launches > 0.0)
+        host +=
+            software->launch * software->again_launches * (whole ? 1 : job_parts_again(job, work, modules));
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
 }
