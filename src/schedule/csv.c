@@ -525,6 +525,10 @@ bool schedule_csv_of_order(struct schedule_csv *csv, const struct pass_order *or
             err, ERROR_INPUT,
             "a schedule with %d chains of stages cannot be written: PyTorch's schedules have one",
             order->chains);
+    if (order->slices > 1)
+        return error_set(err, ERROR_INPUT,
+                         "a schedule that cuts the sequence cannot be written: PyTorch's passes are of whole "
+                         "micro-batches");
     bool ok = add_passes(csv, order, err) && schedule_csv_check(csv, err);
     if (ok && form->with_sends) {
         schedule_csv_release(csv);

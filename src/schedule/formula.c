@@ -14,7 +14,8 @@ static double flush(const struct formula_case *c)
     return (c->m + c->p - 1) * all_of(c);
 }
 
-/* Chunks shorten the ends of the iteration (arXiv 2104.04473, section 2.2). */
+/* Chunks shorten the ends of the iteration (arXiv 2104.04473, section 2.2), and so do slices of the sequence, whose
+ * bubble is (p - 1) / (v m + p - 1) of it (arXiv 2406.03488). */
 static double chunked(const struct formula_case *c)
 {
     return c->m * all_of(c) + (c->p - 1) * all_of(c) / c->v;
@@ -97,6 +98,18 @@ static double of_devices_and_a_half(const struct formula_case *c)
     return c->p + 0.5;
 }
 
+/* p + k - 1 slices (arXiv 2406.03488). */
+static double of_slices(const struct formula_case *c)
+{
+    return fmin(c->m, (c->p + c->v - 1) / c->v);
+}
+
+/* A pair of devices keeps p + 1 micro-batches, and one is on its way (BPipe, ICML 2023). */
+static double of_pairs(const struct formula_case *c)
+{
+    return fmin(of_devices(c), floor((c->p + 3) / 2));
+}
+
 static bool whole_rounds(const struct formula_case *c)
 {
     return fmod(c->m, c->p) == 0;
@@ -152,6 +165,8 @@ static const struct {
 } formulas[] = {
     {"gpipe", "(m + p - 1) T", NULL, flush, NULL, "m", all_kept, always},
     {"1f1b", "(m + p - 1) T", NULL, flush, NULL, "min(m, p)", of_devices, always},
+    {"seq-1f1b", "m T + (p - 1) T / v", NULL, chunked, NULL, "min(m, (p + v - 1) / v)", of_slices, always},
+    {"bpipe", "(m + p - 1) T", NULL, flush, NULL, "min(m, p, floor((p + 3) / 2))", of_pairs, always},
     {"eager-1f1b", "(m + p - 1) T", NULL, flush, NULL, "min(m, 2 p - 1)", of_devices_twice, always},
     {"pipedream", "(m + p - 1) T", NULL, flush, NULL, "min(m, p)", of_devices, always},
     {"2bw", "(m + p - 1) T", NULL, flush, NULL, "min(m, p)", of_devices, always},

@@ -42,6 +42,7 @@ struct pass_order {
     int filling;         /* device whose passes are being added; `devices` when the order is complete */
     int weight_versions; /* copies of the weights that a device holds at most; 1 for schedules that flush */
     int step;     /* micro-batches of an optimizer step: weights change when a stage has done so many */
+    int slices;   /* that the sequence of a micro-batch is cut into: each counts as a micro-batch; 0: whole */
     bool flushes; /* a step waits for its micro-batches, and the next ones wait for the step */
 };
 

@@ -13,6 +13,8 @@ const struct schedule schedules[] = {
     {SAYS_schedule_gpipe, .chunks = 1, .make = maker_gpipe},
     {SAYS_schedule_looped_bfs, .make = maker_gpipe},
     {SAYS_schedule_1f1b, .chunks = 1, .make = maker_1f1b},
+    {SAYS_schedule_seq_1f1b, .chunks = 1, .cuts_sequence = true, .make = maker_seq_1f1b},
+    {SAYS_schedule_bpipe, .chunks = 1, .pairs_memory = true, .make = maker_1f1b},
     {SAYS_schedule_eager_1f1b, .chunks = 1, .make = maker_eager_1f1b},
     {SAYS_schedule_interleaved, .make = maker_interleaved},
     {SAYS_schedule_pipedream, .chunks = 1, .no_flush = true, .make = maker_pipedream},
@@ -71,9 +73,9 @@ const struct schedule *schedule_find(const char *name, int *chunks, struct error
     int given;
     size_t length = without_chunks(name, &given);
     for (const struct schedule *schedule = schedules; schedule->name != NULL; schedule++) {
-        size_t compared = schedule->chunks == 0 ? length : strlen(name);
+        size_t compared = schedule->chunks == 0 || schedule->cuts_sequence ? length : strlen(name);
         if (is_one_of(schedule->name, name, compared) || is_one_of(schedule->aliases, name, compared)) {
-            if (given > 0 && schedule->chunks == 0)
+            if (given > 0 && (schedule->chunks == 0 || schedule->cuts_sequence))
                 *chunks = given;
             return schedule;
         }
@@ -91,6 +93,12 @@ int schedule_chunks(const struct schedule *schedule, const struct schedule_shape
     return schedule->chunks > 0 ? schedule->chunks : chosen;
 }
 
+int schedule_slices(const struct schedule *schedule, const struct schedule_shape *shape)
+{
+    int slices = shape->chunks > 0 ? shape->chunks : 2;
+    return schedule->cuts_sequence ? slices : 1;
+}
+
 int schedule_stages(const struct schedule *schedule, const struct schedule_shape *shape)
 {
     long long stages = (long long)shape->devices * schedule_chunks(schedule, shape);
@@ -101,13 +109,15 @@ bool schedule_make(const struct schedule *schedule, const struct schedule_shape 
                    struct pass_order *order, struct error *err)
 {
     *order = (struct pass_order){.devices = 0};
-    if (shape->chunks > 0 && schedule->chunks > 0 && shape->chunks != schedule->chunks)
+    if (shape->chunks > 0 && schedule->chunks > 0 && shape->chunks != schedule->chunks &&
+        !schedule->cuts_sequence)
         return error_set(err, ERROR_INPUT, "schedule %s has %d chunk%s of each device, not %d",
                          schedule->name, schedule->chunks, schedule->chunks == 1 ? "" : "s", shape->chunks);
     if (shape->chunks == 1 && schedule->chunks == 0 && !schedule->single_too)
         return error_set(err, ERROR_INPUT, "schedule %s needs at least 2 chunks of each device",
                          schedule->name);
-    long long microbatches = shape->microbatches;
+    const int slices = schedule_slices(schedule, shape);
+    long long microbatches = (long long)shape->microbatches * slices;
     if (schedule->no_flush && shape->iterations > 1)
         microbatches *= shape->iterations;
     if (microbatches > ORDER_MAX_MICROBATCHES)
@@ -115,7 +125,8 @@ bool schedule_make(const struct schedule *schedule, const struct schedule_shape 
     if (!pass_order_init(order, shape->devices, schedule_stages(schedule, shape),
                          schedule->two_chains ? 2 : 1, (int)microbatches, err))
         return false;
-    order->step = shape->microbatches;
+    order->slices = slices;
+    order->step = slices * shape->microbatches;
     bool searches = schedule->within != NULL && shape->memory > 0.0 && !shape->unsearched &&
                     3LL * order->stages * order->microbatches <= SCHEDULE_MAX_SEARCHED;
     schedule_maker *make = searches ? schedule->within : schedule->make;

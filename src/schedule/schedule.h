@@ -9,13 +9,16 @@
 #include "schedule/shape.h"
 
 struct schedule {
-    const char *name;       /* "zb-v" */
-    const char *aliases;    /* further names, separated by '|'; NULL: none */
-    const char *title;      /* one line for people, with the source */
-    int chunks;             /* of each device; 0: chosen by the user, at least 2 */
-    bool single_too;        /* of those chosen by the user, 1 is possible as well */
-    bool two_chains;        /* of stages; else one */
-    bool no_flush;          /* iterations run into each other */
+    const char *name;    /* "zb-v" */
+    const char *aliases; /* further names, separated by '|'; NULL: none */
+    const char *title;   /* one line for people, with the source */
+    int chunks;          /* of each device; 0: chosen by the user, at least 2 */
+    bool single_too;     /* of those chosen by the user, 1 is possible as well */
+    bool two_chains;     /* of stages; else one */
+    bool no_flush;       /* iterations run into each other */
+    bool
+        cuts_sequence; /* the chunks that a shape asks for are slices of the sequence (2 if it asks for none) */
+    bool pairs_memory;      /* devices d and p - 1 - d share their memory */
     bool fills_memory;      /* sets no limit of its own: it takes what shape->memory allows */
     schedule_maker *within; /* of a shape with a memory of its own, unless that is large; NULL: the same */
     schedule_maker *make;   /* sets the device of each stage, and adds the passes */
@@ -32,6 +35,9 @@ const struct schedule *schedule_find(const char *name, int *chunks, struct error
 /* Returns the chunks of each device, and the stages, for a shape. */
 int schedule_chunks(const struct schedule *schedule, const struct schedule_shape *shape);
 int schedule_stages(const struct schedule *schedule, const struct schedule_shape *shape);
+
+/* Returns the slices of the sequence for a shape; 1: whole. */
+int schedule_slices(const struct schedule *schedule, const struct schedule_shape *shape);
 
 /* Makes and checks an order; the caller ends it with pass_order_release, also after a failure. */
 bool schedule_make(const struct schedule *schedule, const struct schedule_shape *shape,

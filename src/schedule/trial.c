@@ -54,8 +54,10 @@ static bool fill_costs(const struct pass_order *order, const struct trial_option
     double *shares = shares_of(order);
     if (shares == NULL)
         return error_memory(err);
+    const double slice = order->slices > 1 ? 1.0 / order->slices : 1.0;
     for (int stage = 0; stage < order->stages; stage++) {
-        double send = seconds_of(&options->send, order, stage, 1.0);
+        shares[stage] *= slice;
+        double send = seconds_of(&options->send, order, stage, slice);
         costs[stage] =
             (struct pass_cost){.forward = seconds_of(&options->forward, order, stage, shares[stage]),
                                .input = seconds_of(&options->input, order, stage, shares[stage]),
@@ -126,7 +128,7 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
         pass_order_count(order) > SEARCH_MAX_PASSES)
         return true;
     bool ok = search_problem_init(&problem, order->devices, order->stages, order->microbatches,
-                                  order->device_of, &trial->options, trial->timing.peak, &failure);
+                                  order->device_of, &trial->options, trial->own_peak, &failure);
     if (ok) {
         ok = search_bound_init(&bound, &problem, &failure);
         if (ok)
@@ -143,14 +145,38 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
     return false;
 }
 
+/* BPipe: what a device keeps above half of the pair's, and above the micro-batch on its way, is on the pair's other one. */
+static void pair_memory(struct trial *trial)
+{
+    struct timing_device *devices = trial->timing.devices;
+    int last = trial->devices - 1;
+    double most = floor((trial->devices + 3) / 2.0);
+    trial->timing.peak = 0.0;
+    for (int device = 0; device < trial->devices; device++) {
+        double over = devices[device].peak - most;
+        if (over <= 0.0)
+            continue;
+        devices[device].peak = most;
+        devices[last - device].peak += over;
+    }
+    for (int device = 0; device < trial->devices; device++)
+        trial->timing.peak = fmax(trial->timing.peak, devices[device].peak);
+}
+
 /* Plays the order, whose costs are set. */
 static bool time_order(struct trial *trial, struct error *err)
 {
     const struct pass_order *order = &trial->order;
     trial->devices = order->devices;
-    trial->microbatches = order->microbatches;
-    trial->chunks = order->stages / order->devices;
-    return timing_of_order(order, &trial->options, true, &trial->timing, err);
+    const int slices = order->slices > 1 ? order->slices : 1;
+    trial->microbatches = order->microbatches / slices;
+    trial->chunks = slices > 1 ? slices : order->stages / order->devices;
+    if (!timing_of_order(order, &trial->options, true, &trial->timing, err))
+        return false;
+    trial->own_peak = trial->timing.peak;
+    if (trial->schedule != NULL && trial->schedule->pairs_memory)
+        pair_memory(trial);
+    return true;
 }
 
 /* Puts the messages of a file on streams. One that takes no time holds nothing up. */
@@ -235,6 +261,7 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
                       ? schedule_make(schedule, &shape, &trial->order, err)
                       : pass_order_init(&trial->order, shape.devices, schedule_stages(schedule, &shape),
                                         schedule->two_chains ? 2 : 1, shape.microbatches, err);
+    trial->order.slices = schedule_slices(schedule, &shape);
     if (!placed || !set_costs(trial, options, err))
         return false;
     struct pass_order first = trial->order;

@@ -36,6 +36,7 @@ struct trial {
     struct pass_cost *costs;
     struct timing_options options;
     struct timing timing; /* with the times of passes */
+    double own_peak;      /* of the fullest device, if devices did not share their memory */
     bool on_streams;      /* the file's messages stand on streams */
     double unordered;     /* makespan if they waited for passes alone; NAN: they do not stand on streams */
     struct streams_lock lock;

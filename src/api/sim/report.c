@@ -91,8 +91,12 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
                                                           : "I: input gradient, B: whole backward pass");
     else
         text_format(out, "%s: %s\n", trial->schedule->name, trial->schedule->title);
-    text_format(out, "%d devices, %d chunk%s each, %d micro-batches\n", trial->devices, trial->chunks,
-                trial->chunks > 1 ? "s" : "", trial->microbatches);
+    bool cut = trial->order.slices > 1;
+    text_format(out, "%d devices, %d chunk%s each, %d micro-batches", trial->devices, cut ? 1 : trial->chunks,
+                trial->chunks > 1 && !cut ? "s" : "", trial->microbatches);
+    if (cut)
+        text_format(out, " of %d slices of the sequence", trial->chunks);
+    text_add(out, "\n");
     print_shape(numbers, out);
     text_format(out, "\nmakespan      %.6g s, %.4g %% above the ideal %.6g s\n", timing->extent.makespan,
                 100 * trial->more, trial->ideal);

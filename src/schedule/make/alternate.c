@@ -5,6 +5,9 @@
  *                                              ahead                                   delay
  *     1F1B            PipeDream-Flush (arXiv 2006.09503), DAPPLE (arXiv 2007.01045)
  *                                              p - d - 1                               whole
+ *     Seq1F1B         slices of the sequence in the place of micro-batches (arXiv 2406.03488): forwards in their
+ *                     sequence, backwards in the reverse one, since a slice attends to those before it
+ *                                              p - d - 1 + slices - 1                  whole
  *     eager 1F1B      DAPPLE's policy B: messages hide behind further passes
  *                                              2 (p - d - 1)                           whole
  *     ZB-H1           zero bubbles, handcrafted (arXiv 2401.10241, section 2), memory of 1F1B
@@ -32,6 +35,7 @@
 
 struct alternation {
     int devices, chunks, microbatches, group;
+    int slices; /* micro-batches that are slices of one, whose backward passes go in reverse; 0: none */
     long long ahead,
         ahead_per_device; /* forward passes that a device begins with: more for each device after it */
     int delay_per_device; /* WHOLE, or for each device before it */
@@ -57,6 +61,8 @@ static bool add(const struct alternation *of, struct pass_order *order, int devi
     int chunk = (int)(within / size), microbatch = (int)(first + within % size);
     if (kind != PASS_FORWARD)
         chunk = of->chunks - 1 - chunk;
+    if (kind != PASS_FORWARD && of->slices > 1)
+        microbatch += of->slices - 1 - 2 * (microbatch % of->slices);
     return pass_order_add(order, kind, chunk * of->devices + device, microbatch, false, err);
 }
 
@@ -126,6 +132,20 @@ MAKER(zb_h1, add_plain, 1, 1)
 MAKER(zb_h2, add_plain, 2, 2)
 MAKER(interleaved, add_interleaved, 2, WHOLE)
 MAKER(interleaved_zb, add_interleaved, 1, 1)
+
+bool maker_seq_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    (void)shape;
+    const struct alternation of = {.devices = order->devices,
+                                   .chunks = 1,
+                                   .microbatches = order->microbatches,
+                                   .group = order->microbatches,
+                                   .slices = order->slices,
+                                   .ahead = order->slices - 1,
+                                   .ahead_per_device = 1,
+                                   .delay_per_device = WHOLE};
+    return add_devices(&of, order, err);
+}
 
 bool maker_pipedream(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {
