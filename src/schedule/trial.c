@@ -145,7 +145,7 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
     return false;
 }
 
-/* BPipe: what a device keeps above half of the pair's, and above the micro-batch on its way, is on the pair's other one. */
+/* BPipe: a device keeps half of its pair's micro-batches and one that is on its way; the others are on its twin. */
 static void pair_memory(struct trial *trial)
 {
     struct timing_device *devices = trial->timing.devices;

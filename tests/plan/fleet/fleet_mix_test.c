@@ -160,10 +160,51 @@ static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
     assert_true(pairs > 0 && optimal == cases);
 }
 
+/* Stages lie apart, and the ranks of each share a node: four pipelines of two stages on two nodes of four devices
+ * exchange gradients as the job does, inside the nodes. */
+static void ranks_of_a_stage_share_a_node(void **state)
+{
+    (void)state;
+    const struct architecture *model = architecture_find("llama-3-8b");
+    const struct cost_device *device = tables_device(NULL, "h100");
+    assert_true(model && device);
+    struct fleet_question question = {
+        .job = {.model = model, .software = software_find("megatron-core"), .batch = 32, .sequence = 512},
+        .precision = MODEL_MIXED,
+        .group_count = 1,
+        .groups = {{.type = device,
+                    .calibration = tables_calibration(NULL, device),
+                    .inside = tables_link(NULL, device->link),
+                    .across = tables_link(NULL, "ib-400g"),
+                    .nodes = {2, 4, device->memory}}}};
+    struct fleet_answer answer;
+    struct error err;
+    const int last = model->layers + 1, half = last / 2;
+    struct plan_stage stages[2];
+    for (int s = 0; s < 2; s++)
+        stages[s] = (struct plan_stage){.layers = {s ? half + 1 : 0, s ? last : half},
+                                        .degrees = {.tensor = 1, .context = 1, .expert = 1, .data = 1}};
+    struct plan_pipeline pipeline = {.copies = 4, .stage_count = 2, .stages = stages, .microbatches = 8};
+    const struct plan plan = {.chunks = 1, .pipeline_count = 1, .pipelines = &pipeline};
+    if (!fleet_score_job(&answer, &question, &(struct fleet_given){&plan, {0}}, 1, RECOMPUTE_NONE, &err))
+        fail_msg("%s", err.text);
+    struct job job = fleet_job_on(&question, 0, 1);
+    job.degrees.pipeline = 2;
+    job.degrees.data = 4;
+    job.devices = 8;
+    job.microbatch = job.sharding = 1;
+    struct job_layers layers = job_layers_of(&job);
+    double exchange = job_exchange_of(&job, &layers).gradients;
+    for (int s = 0; s < 2; s++)
+        assert_true(fabs(answer.plan.pipelines[0].gradients[s] / exchange - 1.0) < 0.005);
+    fleet_answer_release(&answer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mixes_are_as_fast_as_all_pairs_of_jobs),
+        cmocka_unit_test(ranks_of_a_stage_share_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
