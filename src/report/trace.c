@@ -6,6 +6,7 @@
 #include "report/timeline.h"
 #include "trace/store/store.h"
 #include "trace/summary.h"
+#include "trace/import/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -411,7 +412,7 @@ static bool write_summary(struct trace_reader *reader, const struct trace_summar
 bool report_trace(struct report_part *part, struct error *err)
 {
     struct trace_summary summary;
-    struct trace_reader *reader = trace_reader_new(part->full, err);
+    struct trace_reader *reader = trace_open(part->full, NULL, err);
     if (!reader)
         return false;
     bool ok = trace_summary_read(reader, &summary, err);

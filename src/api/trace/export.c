@@ -4,6 +4,7 @@
 #include "api/trace/files.h"
 #include "api/trace/select.h"
 #include "core/fields.h"
+#include "trace/import/reader.h"
 
 enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
@@ -61,7 +62,7 @@ static bool export(const void *request, const struct api_call *call, struct api_
     (void)call;
     if (!select_read(&asked->kinds, asked->path, 0, &selection, err))
         return false;
-    struct trace_reader *reader = trace_reader_of(asked->trace, &selection, err);
+    struct trace_reader *reader = trace_open(asked->trace, &selection, err);
     bool done = reader && export_all(asked, format, reader, err) && trace_warn(asked->trace, reader, err);
     trace_reader_free(reader);
     API_VALUES(&report->base, asked, export_fields);

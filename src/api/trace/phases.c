@@ -3,6 +3,7 @@
 #include "api/trace/files.h"
 #include "api/trace/print.h"
 #include "trace/phase/phase.h"
+#include "trace/import/reader.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     (void)call;
     struct trace_phase *phases = NULL;
     size_t count = 0;
-    struct trace_reader *reader = trace_reader_new(asked->trace, err);
+    struct trace_reader *reader = trace_open(asked->trace, NULL, err);
     bool done =
         reader && trace_phases_find(reader, &phases, &count, err) && trace_warn(asked->trace, reader, err);
     if (done) {

@@ -5,6 +5,7 @@
 #include "api/trace/select.h"
 #include "core/fields.h"
 #include "core/vector.h"
+#include "trace/import/reader.h"
 
 #include <stdlib.h>
 
@@ -151,7 +152,7 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
     (void)call;
     if (!kept || !select_read(&asked->kinds, asked->path, 0, &selection, err) ||
-        !(kept->reader = trace_reader_of(asked->trace, &selection, err)))
+        !(kept->reader = trace_open(asked->trace, &selection, err)))
         return false;
     kept->has_summary = trace_summary_read(kept->reader, &kept->summary, err);
     if (!kept->has_summary || (asked->keep_rows && !read_rows(kept->reader, kept, err)))

@@ -3,6 +3,7 @@
 #include "figure/gnuplot.h"
 #include "figure/tally.h"
 #include "trace/similarity/similarity.h"
+#include "trace/import/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,7 +79,7 @@ static void take_call(void *context, const struct figure_call *call)
 static bool read_trace(struct drawing *drawing, int which, const char *path, struct error *err)
 {
     struct trace_window window;
-    struct trace_reader *reader = trace_reader_of(path, &drawing->options->selection, err);
+    struct trace_reader *reader = trace_open(path, &drawing->options->selection, err);
     if (!reader)
         return false;
     struct call_sink sink = {.streams = drawing->traces[which]};

@@ -4,6 +4,7 @@
 #include "figure/trace/columns.h"
 #include "figure/trace/phases.h"
 #include "trace/similarity/similarity.h"
+#include "trace/import/reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static bool open_traces(struct drawing *drawing, struct error *err)
     drawing->to = -INFINITY;
     for (int i = 0; i < drawing->count; i++) {
         struct source *source = &drawing->traces[i];
-        source->reader = trace_reader_of(drawing->names[i], &drawing->options->selection, err);
+        source->reader = trace_open(drawing->names[i], &drawing->options->selection, err);
         if (!source->reader ||
             !trace_window_find(source->reader, drawing->names[i], &drawing->options->zoom, &source->window,
                                err) ||

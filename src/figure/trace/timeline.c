@@ -8,6 +8,7 @@
 #include "figure/trace/names.h"
 #include "figure/trace/phases.h"
 #include "figure/trace/series.h"
+#include "trace/import/reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -434,7 +435,7 @@ bool figure_timeline(const char *path, const char *trace, const struct figure_ti
     if (!drawing)
         return error_memory(err);
     drawing->options = options;
-    drawing->reader = figure_can_write(path, err) ? trace_reader_of(trace, &options->selection, err) : NULL;
+    drawing->reader = figure_can_write(path, err) ? trace_open(trace, &options->selection, err) : NULL;
     bool done = drawing->reader && trace_workers_init(&drawing->workers, drawing->reader, err) &&
                 read_and_draw(drawing, path, trace, err);
     for (int row = 0; row < TIMELINE_TRACES; row++)

@@ -62,6 +62,8 @@ bool replay_read_described(struct replay *replay, struct json_stream *json, stru
 bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err);
 bool replay_read_chakra(struct replay *replay, const char *text, size_t length, struct error *err);
 bool replay_read_xplane(struct replay *replay, const char *text, size_t length, struct error *err);
+/* Does a text begin with the columns of a table of kernels? */
+bool replay_is_table(const char *start);
 bool replay_read_table(struct replay *replay, const char *text, size_t length, struct error *err);
 
 #endif

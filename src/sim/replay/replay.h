@@ -209,6 +209,9 @@ extern const char *const replay_class_names[REPLAY_CLASSES], *const replay_categ
  * success the caller calls replay_release. */
 bool replay_load(struct replay *replay, const char *path, struct error *err);
 
+/* Is a file one of those of which only the name or the first bytes tell that it is a recorded run? Of Chrome's JSON nothing does. */
+bool replay_is_named(const char *path, const char *start);
+
 /* Reads text instead; `path` is for messages and chooses the format. */
 bool replay_parse(struct replay *replay, const char *path, const char *text, size_t length,
                   struct error *err);

@@ -1,38 +1,97 @@
-/* Tables of kernels. */
+/* Tables of kernels: our own, and those that the tools of Nsight Systems and of rocprofv3 write. */
 #include "core/csv.h"
 #include "sim/replay/parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FLUSH_BYTES 65536
+#define MAX_NS      (INT64_C(1) << 61)
+
+/* The columns that a table must have, by who writes it. */
+static const struct dialect {
+    const char *start, *duration, *end; /* one of the last two */
+    const char *stream, *other_stream, *kernel, *correlation, *device;
+    bool own; /* in microseconds, sorted; else in nanoseconds */
+} dialects[] = {
+    {"start_us", "duration_us", NULL, "stream", NULL, "kernel", "correlation", "device", true},
+    {"Start (ns)", "Duration (ns)", NULL, "Strm", NULL, "Name", "CorrId", "Device", false}, /* nsys stats */
+    {"Start_Timestamp", NULL, "End_Timestamp", "Stream_Id", "Queue_Id", "Kernel_Name", "Correlation_Id",
+     "Agent_Id", false}, /* rocprofv3 */
+};
+#define DIALECTS (sizeof dialects / sizeof *dialects)
 
 struct columns {
-    int start, duration, stream, category, kernel, correlation, launch, launch_duration, collective, elements,
-        dtype, group;
+    const struct dialect *dialect;
+    int start, duration, end, stream, category, kernel, correlation, device, launch, launch_duration,
+        collective, elements, dtype, group;
 };
+
+bool replay_is_table(const char *start)
+{
+    char header[2048];
+    snprintf(header, sizeof header, "%.*s", (int)strcspn(start, "\r\n"), start);
+    for (size_t i = 0; i < DIALECTS; i++)
+        if (strstr(header, dialects[i].start) && strstr(header, dialects[i].kernel))
+            return true;
+    return false;
+}
 
 static bool find_columns(const struct csv *csv, struct columns *columns, struct error *err)
 {
+    const struct dialect *dialect = dialects;
+    while (dialect < dialects + DIALECTS && csv_column(csv, dialect->start) < 0)
+        dialect++;
+    dialect = dialect < dialects + DIALECTS ? dialect : dialects; /* which names what is missing */
+    columns->dialect = dialect;
     columns->category = csv_column(csv, "category");
-    columns->correlation = csv_column(csv, "correlation");
+    columns->correlation = csv_column(csv, dialect->correlation);
+    columns->device = csv_column(csv, dialect->device);
     columns->launch = csv_column(csv, "launch_us");
     columns->launch_duration = csv_column(csv, "launch_duration_us");
     columns->collective = csv_column(csv, "collective");
     columns->elements = csv_column(csv, "elements");
     columns->dtype = csv_column(csv, "dtype");
     columns->group = csv_column(csv, "group");
-    return csv_need(csv, "start_us", &columns->start, err) &&
-           csv_need(csv, "duration_us", &columns->duration, err) &&
-           csv_need(csv, "stream", &columns->stream, err) && csv_need(csv, "kernel", &columns->kernel, err);
+    columns->duration = columns->end = -1;
+    columns->stream = dialect->other_stream ? csv_column(csv, dialect->stream) : -1;
+    return csv_need(csv, dialect->start, &columns->start, err) &&
+           csv_need(csv, dialect->duration ? dialect->duration : dialect->end,
+                    dialect->duration ? &columns->duration : &columns->end, err) &&
+           (columns->stream >= 0 ||
+            csv_need(csv, dialect->other_stream ? dialect->other_stream : dialect->stream, &columns->stream,
+                     err)) &&
+           csv_need(csv, dialect->kernel, &columns->kernel, err);
 }
 
-static bool time_of(const struct csv *csv, int row, int column, int64_t min, int64_t *ns, struct error *err)
+static bool time_of(const struct csv *csv, int row, int column, int64_t min, bool own, int64_t *ns,
+                    struct error *err)
 {
     const char *cell = csv_cell(csv, row, column);
-    if (!replay_microseconds(cell, ns))
-        return csv_error(csv, row, column, err, "expected microseconds, found '%.40s'", cell);
-    return *ns >= min || csv_error(csv, row, column, err, "%s us is negative", cell);
+    bool read =
+        own ? replay_microseconds(cell, ns) : text_whole(cell, "", ns) && *ns > -MAX_NS && *ns < MAX_NS;
+    if (!read)
+        return csv_error(csv, row, column, err, "expected %s, found '%.40s'",
+                         own ? "microseconds" : "nanoseconds", cell);
+    return *ns >= min || csv_error(csv, row, column, err, "%s %s is negative", cell, own ? "us" : "ns");
+}
+
+/* The number of a device: the last one in its name, "NVIDIA H100 80GB HBM3 (1)" or "Agent 2". */
+static int64_t device_of(const struct csv *csv, int row, int column)
+{
+    const char *cell = csv_cell(csv, row, column), *end = cell + strlen(cell);
+    char digits[20] = "";
+    int64_t device = 0;
+    while (end > cell && (end[-1] < '0' || end[-1] > '9'))
+        end--;
+    const char *begin = end;
+    while (begin > cell && begin[-1] >= '0' && begin[-1] <= '9')
+        begin--;
+    if (end - begin < (ptrdiff_t)sizeof digits)
+        memcpy(digits, begin, (size_t)(end - begin));
+    (void)text_whole(digits, "", &device);
+    return device;
 }
 
 static bool whole_of(const struct csv *csv, int row, int column, int64_t *value, struct error *err)
@@ -85,15 +144,34 @@ static bool read_launch(struct replay *replay, const struct csv *csv, const stru
     struct replay_call call = {.kind = CALL_LAUNCH, .place = (uint32_t)row};
     if (!*csv_cell(csv, row, columns->launch))
         return true;
-    if (!time_of(csv, row, columns->launch, INT64_MIN, &call.begin, err))
+    if (!time_of(csv, row, columns->launch, INT64_MIN, true, &call.begin, err))
         return false;
     if (*csv_cell(csv, row, columns->launch_duration) &&
-        !time_of(csv, row, columns->launch_duration, 0, &call.duration, err))
+        !time_of(csv, row, columns->launch_duration, 0, true, &call.duration, err))
         return false;
     if (activity->correlation == 0) /* ties a row to its own launch; below all numbers of profilers */
         activity->correlation = INT64_MIN + row;
     call.correlation = activity->correlation;
     return replay_add_thread(replay, 0, 0, &call.thread, err) && replay_add_call(replay, &call, err);
+}
+
+/* When an activity began, and how long it took. */
+static bool span_of(const struct csv *csv, const struct columns *columns, int row, int64_t *last,
+                    struct replay_activity *activity, struct error *err)
+{
+    bool own = columns->dialect->own;
+    if (!time_of(csv, row, columns->start, INT64_MIN, own, &activity->start, err) ||
+        (columns->duration >= 0 && !time_of(csv, row, columns->duration, 0, own, &activity->duration, err)) ||
+        (columns->end >= 0 &&
+         !time_of(csv, row, columns->end, activity->start, own, &activity->duration, err)))
+        return false;
+    activity->duration -= columns->end >= 0 ? activity->start : 0;
+    if (own && row > 0 && activity->start < *last)
+        return csv_error(csv, row, columns->start, err,
+                         "time goes backwards: %s us, after %.3f us in the row before",
+                         csv_cell(csv, row, columns->start), (double)*last / 1000);
+    *last = activity->start;
+    return true;
 }
 
 static bool read_row(struct replay *replay, const struct csv *csv, const struct columns *columns, int row,
@@ -103,19 +181,13 @@ static bool read_row(struct replay *replay, const struct csv *csv, const struct 
     int64_t number;
     int32_t stream;
     unsigned category;
-    if (!time_of(csv, row, columns->start, INT64_MIN, &activity.start, err) ||
-        !time_of(csv, row, columns->duration, 0, &activity.duration, err) ||
+    if (!span_of(csv, columns, row, last, &activity, err) ||
         !whole_of(csv, row, columns->stream, &number, err) ||
-        !replay_add_stream(replay, 0, number, &stream, err) ||
+        !replay_add_stream(replay, device_of(csv, row, columns->device), number, &stream, err) ||
         !category_of(csv, row, columns->category, &category, err) ||
         !text_of(replay, csv, row, columns->kernel, &activity.name, err) ||
         !collective_of(replay, csv, columns, row, &activity.collective, err))
         return false;
-    if (row > 0 && activity.start < *last)
-        return csv_error(csv, row, columns->start, err,
-                         "time goes backwards: %s us, after %.3f us in the row before",
-                         csv_cell(csv, row, columns->start), (double)*last / 1000);
-    *last = activity.start;
     if (*csv_cell(csv, row, columns->correlation) &&
         !whole_of(csv, row, columns->correlation, &activity.correlation, err))
         return false;

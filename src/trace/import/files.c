@@ -174,6 +174,8 @@ static bool import_one(struct import *import, const char *path, const char *text
     bool done =
         import_lines_open(&lines, path, text, length, err) && import_lines_peek(&lines, &start, &size, err);
     import->format = done ? import_detect(import->name, start, size) : NULL;
+    if (done && !import->format && !text && import_detect_run)
+        import->format = import_detect_run(import->name, start);
     if (import->format && reads)
         done = read_format(import, err);
     import_lines_close(&lines);

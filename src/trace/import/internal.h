@@ -67,4 +67,9 @@ extern const struct import_format import_bio, import_read, import_write, import_
 /* Returns the format that the beginning of a file shows; NULL: unknown. */
 const struct import_format *import_detect(const char *file, const char *start, size_t length);
 
+/* The same for recorded runs of GPUs, by the room that reads them (sim/replay/load.c), which is above this one: NULL where it
+ * is not built. */
+extern const struct import_format *import_detect_run(const char *file, const char *start)
+    __attribute__((weak));
+
 #endif

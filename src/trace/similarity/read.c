@@ -2,6 +2,7 @@
 #include "core/vector.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
+#include "trace/import/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -374,7 +375,7 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
                            const struct similarity_options *options, struct error *err)
 {
     struct reduction reduction = {.trace = trace, .values = options->values};
-    reduction.reader = trace_reader_of(path, &options->selection, err);
+    reduction.reader = trace_open(path, &options->selection, err);
     if (!reduction.reader)
         return false;
     trace->shortfall = trace_shortfall_of(reduction.reader);

@@ -228,6 +228,16 @@ struct trace_reader *trace_reader_of(const char *path, const struct trace_select
     return NULL;
 }
 
+bool trace_reader_rename(struct trace_reader *reader, const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return error_memory(err);
+    free(reader->path);
+    reader->path = copy;
+    return true;
+}
+
 void trace_reader_free(struct trace_reader *reader)
 {
     if (!reader)

@@ -227,6 +227,9 @@ struct trace_reader *trace_reader_of(const char *path, const struct trace_select
                                      struct error *err);
 void trace_reader_free(struct trace_reader *reader);
 
+/* Sets the name that messages have for the trace. */
+bool trace_reader_rename(struct trace_reader *reader, const char *path, struct error *err);
+
 struct trace_process_info {
     int64_t pid, tid, parent_pid, start_ns, end_ns;
     const char *name, *command; /* "" if unknown */
