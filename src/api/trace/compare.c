@@ -1,6 +1,7 @@
 /* rh_compare: how similar two traces are, or all pairs of several. */
 #include "api/command.h"
 #include "api/figure/options.h"
+#include "api/trace/compare_kernels.h"
 #include "api/trace/select.h"
 #include "core/fields.h"
 #include "core/file.h"
@@ -167,39 +168,6 @@ static const struct field trace_fields[] = {
     FIELD_OUT(struct similarity_trace, "lost", shortfall.lost, FIELD_INT64),
 };
 
-static void comparison_write_json(const struct comparison *comparison, struct json *json)
-{
-    const struct similarity *result = comparison->result;
-    bool floor = comparison->floor;
-    json_open_document(json, "rehearse-comparison/1");
-    json_string(json, "a", comparison->a->path);
-    json_string(json, "b", comparison->b->path);
-    fields_write(result, similarity_fields, floor ? 4 : 3, json);
-    if (floor)
-        json_bool(json, "within_noise", is_within_noise(result));
-    add_window(result, json);
-    add_worst(result, json);
-    json_integer(json, "lost_a", comparison->a->shortfall.lost);
-    json_integer(json, "lost_b", comparison->b->shortfall.lost);
-    json_number(json, "cut_off_after_a", trace_cut_seconds(comparison->a->shortfall));
-    json_number(json, "cut_off_after_b", trace_cut_seconds(comparison->b->shortfall));
-    json_integer(json, "common_files", (int64_t)result->common_files);
-    add_options(comparison->options, json);
-    json_open(json, "components", '[');
-    FIELDS_TELL(component_fields, json);
-    for (size_t i = 0; i < result->count; i++) {
-        const struct similarity_component *component = &result->components[i];
-        json_open_flat(json, NULL, '{');
-        fields_write(component, component_fields, floor ? 8 : 7, json);
-        if (floor)
-            isnan(component->floor) ? json_null(json, "within_noise")
-                                    : json_bool(json, "within_noise", component->value >= component->floor);
-        json_close(json);
-    }
-    json_close(json);
-    json_close(json);
-}
-
 static void print_line(const char *kind, const char *name, double weight, double value, double low,
                        double high, double floor, struct text *out)
 {
@@ -263,6 +231,42 @@ static void print_window(const struct comparison *comparison, struct text *out)
     text_add(out, "\n");
 }
 
+/* ---- the two ---- */
+
+static void comparison_write_json(const struct comparison *comparison, struct json *json)
+{
+    const struct similarity *result = comparison->result;
+    bool floor = comparison->floor;
+    json_open_document(json, "rehearse-comparison/1");
+    json_string(json, "a", comparison->a->path);
+    json_string(json, "b", comparison->b->path);
+    fields_write(result, similarity_fields, floor ? 4 : 3, json);
+    if (floor)
+        json_bool(json, "within_noise", is_within_noise(result));
+    add_window(result, json);
+    add_worst(result, json);
+    json_integer(json, "lost_a", comparison->a->shortfall.lost);
+    json_integer(json, "lost_b", comparison->b->shortfall.lost);
+    json_number(json, "cut_off_after_a", trace_cut_seconds(comparison->a->shortfall));
+    json_number(json, "cut_off_after_b", trace_cut_seconds(comparison->b->shortfall));
+    json_integer(json, "common_files", (int64_t)result->common_files);
+    add_options(comparison->options, json);
+    json_open(json, "components", '[');
+    FIELDS_TELL(component_fields, json);
+    for (size_t i = 0; i < result->count; i++) {
+        const struct similarity_component *component = &result->components[i];
+        json_open_flat(json, NULL, '{');
+        fields_write(component, component_fields, floor ? 8 : 7, json);
+        if (floor)
+            isnan(component->floor) ? json_null(json, "within_noise")
+                                    : json_bool(json, "within_noise", component->value >= component->floor);
+        json_close(json);
+    }
+    json_close(json);
+    compare_add_kernels(comparison->a, comparison->b, json);
+    json_close(json);
+}
+
 static void comparison_print(const struct comparison *comparison, struct text *out)
 {
     const struct similarity *result = comparison->result;
@@ -291,6 +295,7 @@ static void comparison_print(const struct comparison *comparison, struct text *o
         print_line(similarity_kind_names[c->kind], c->name, c->weight, c->value, c->low, c->high, c->floor,
                    out);
     }
+    compare_print_kernels(comparison->a, comparison->b, out);
 }
 
 /* ---- all pairs ---- */

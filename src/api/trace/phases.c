@@ -2,8 +2,8 @@
 #include "api/command.h"
 #include "api/trace/files.h"
 #include "api/trace/print.h"
-#include "trace/phase/phase.h"
 #include "trace/import/reader.h"
+#include "trace/phase/phase.h"
 
 #include <stdlib.h>
 

@@ -119,23 +119,26 @@ static bool add(struct import *import, const struct replay *replay, const char *
                 const struct replay_stream *stream, int64_t start, int64_t duration, struct error *err)
 {
     char region[512];
+    bool fits = stream->number >= 0 && trace_pid_fits(stream->number);
+    int64_t number =
+        fits ? stream->number : 1 + (stream - replay->streams); /* of a host: hashes of threads */
     snprintf(region, sizeof region, "%s.%s", category, replay->texts[name]);
-    struct trace_event event = {.class = TRACE_REGION,
-                                .cached = -1,
-                                .start_ns = replay->base + replay->origin + start,
-                                .latency_ns = duration,
-                                .process = import_process(import, stream->device, stream->number, "", 0),
-                                .call = trace_call(import->writer, region, strlen(region)),
-                                .fd = TRACE_NONE,
-                                .offset = TRACE_NONE,
-                                .size = TRACE_NONE,
-                                .result = TRACE_NONE};
+    struct trace_event event = {
+        .class = TRACE_REGION,
+        .cached = -1,
+        .start_ns = replay->base + replay->origin + start,
+        .latency_ns = duration,
+        .process = import_process(import, stream->device < 0 ? TRACE_NONE : stream->device, number, "", 0),
+        .call = trace_call(import->writer, region, strlen(region)),
+        .fd = TRACE_NONE,
+        .offset = TRACE_NONE,
+        .size = TRACE_NONE,
+        .result = TRACE_NONE};
     return import_event(import, &event, err);
 }
 
 static bool add_all(struct import *import, const struct replay *replay, struct error *err)
 {
-    static const struct replay_stream host = {-1, 0};
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i];
         if (!add(import, replay, replay->host_only ? "cpu_op" : replay_category_names[activity->category],
@@ -145,6 +148,7 @@ static bool add_all(struct import *import, const struct replay *replay, struct e
     }
     for (size_t i = 0; i < replay->mark_count; i++) {
         const struct replay_mark *mark = &replay->marks[i];
+        const struct replay_stream host = {-1, mark->thread};
         if (!add(import, replay, "user_annotation", mark->name, &host, mark->begin, mark->duration, err))
             return false;
     }

@@ -1,8 +1,8 @@
 #include "core/random.h"
 #include "core/vector.h"
+#include "trace/import/reader.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
-#include "trace/import/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +31,9 @@ const struct similarity_source similarity_series[SIMILARITY_SERIES] = {
 const char *similarity_stream_name(int stream)
 {
     static const char *const ops[TRACE_OPS] = {"block.read", "block.write", "block.discard", "block.flush"};
-    return stream < TRACE_CLASSES ? trace_class_name((enum trace_class)stream) : ops[stream - TRACE_CLASSES];
+    return stream >= SIMILARITY_KERNELS ? kernel_class_names[stream - SIMILARITY_KERNELS]
+           : stream < TRACE_CLASSES     ? trace_class_name((enum trace_class)stream)
+                                        : ops[stream - TRACE_CLASSES];
 }
 
 /* The maximum length of a run in ns: ten years. */
@@ -52,6 +54,7 @@ struct reduction {
     struct recent (*recent)[RECENT]; /* of each thread, latest first */
     int64_t files, processes;
     uint32_t ranked;
+    struct similarity_runs *runs; /* kernels.h */
     int64_t values;
     bool failed; /* out of memory */
 };
@@ -102,6 +105,7 @@ static void count(struct reduction *reduction, int which, int64_t start_ns, int6
     stream->before_ns = start_ns;
     if (latency_ns != TRACE_NONE)
         keep(reduction, &stream->latency, (double)latency_ns, MICROSECOND);
+    stream->seconds += latency_ns != TRACE_NONE ? (double)latency_ns / 1e9 : 0;
     if (bytes >= 0)
         keep(reduction, &stream->size, size, 1);
     stream->bytes += size;
@@ -172,6 +176,13 @@ static bool read_events(struct reduction *reduction, struct error *err)
     struct trace_event event;
     struct trace_cursor *cursor = trace_events(reduction->reader, &TRACE_ALL, err);
     while (!reduction->failed && trace_next_event(cursor, &event)) {
+        if (event.class == TRACE_REGION) {
+            int kernel = similarity_runs_take(reduction->runs, &event);
+            if (kernel >= 0) {
+                count(reduction, SIMILARITY_KERNELS + kernel, event.start_ns, event.latency_ns, -1);
+                reduction->trace->rows++;
+            }
+        }
         if (event.class == TRACE_OFFCPU || event.class == TRACE_REGION)
             continue; /* recorded on request only, and no request to storage */
         int64_t bytes = size_of(&event);
@@ -360,13 +371,21 @@ static bool read_all(struct reduction *reduction, const char *path, struct error
     if (!read_parts(reduction, first_ns, last_ns, err) || !read_events(reduction, err) ||
         !read_blocks(reduction, err))
         return false;
+    if (trace->rows == 0) { /* of operations of a host, or other spans that a program named */
+        similarity_runs_widen(reduction->runs);
+        if (!read_events(reduction, err))
+            return false;
+    }
+    if (!similarity_runs_end(reduction->runs, last_ns - first_ns, &trace->kernels, err))
+        return false;
     for (int i = 0; i < SIMILARITY_SERIES; i++)
         if (!read_series(reduction, i, err))
             return false;
     if (reduction->failed || !keep_files(reduction))
         return error_memory(err);
     if (trace->rows == 0)
-        return error_set(err, ERROR_INPUT, "%s: the trace has no event and no request to a disk", path);
+        return error_set(err, ERROR_INPUT, "%s: the trace has no event, no request to a disk and no kernel",
+                         path);
     sort_values(trace);
     return true;
 }
@@ -383,6 +402,13 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     reduction.processes = trace_process_count(reduction.reader);
     reduction.ranks = calloc((size_t)reduction.files + 1, sizeof *reduction.ranks);
     reduction.recent = calloc((size_t)reduction.processes + 1, sizeof *reduction.recent);
+    reduction.runs = similarity_runs_new(reduction.reader, err);
+    if (!reduction.runs) {
+        trace_reader_free(reduction.reader);
+        free(reduction.ranks);
+        free(reduction.recent);
+        return false;
+    }
     trace->path = strdup(path);
     trace->random = options->seed;
     trace->streams = calloc(SIMILARITY_STREAMS, sizeof *trace->streams);
@@ -390,6 +416,7 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     bool done = read_all(&reduction, path, err);
     free(reduction.ranks);
     free(reduction.recent);
+    similarity_runs_free(reduction.runs);
     trace_reader_free(reduction.reader);
     return done;
 }
@@ -406,6 +433,7 @@ void similarity_trace_release(struct similarity_trace *trace)
     for (int part = 0; part < SIMILARITY_PARTS; part++)
         free(trace->parts[part].intervals);
     free(trace->files);
+    similarity_kernels_release(&trace->kernels);
     free(trace->jumps.items);
     free(trace->streams);
     free(trace->series);

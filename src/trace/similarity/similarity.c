@@ -276,6 +276,32 @@ static bool add_durations(struct comparison *at)
     return true;
 }
 
+/* Of kernels: names and their order, and how long computation and communication run, and at the same time. */
+static bool add_kernels(struct comparison *at)
+{
+    const struct similarity_kernels *a = &at->a->kernels, *b = &at->b->kernels;
+    const struct similarity_busy *x = &a->busy, *y = &b->busy;
+    const struct {
+        const char *name;
+        int64_t a, b;
+    } parts[] = {{"compute", x->compute, y->compute},
+                 {"communication", x->communication, y->communication},
+                 {"both", x->both, y->both},
+                 {"idle", x->idle, y->idle}};
+    if (a->ops == 0 || b->ops == 0)
+        return true;
+    if (!add(at, SIMILARITY_COUNT, "kernels", "", (double)(a->ops + b->ops) / 2,
+             similarity_common_kernels(a, b)) ||
+        !add(at, SIMILARITY_ORDER, "kernels", "", 1, similarity_common_pairs(a, b)))
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].a + parts[i].b > 0 && !add(at, SIMILARITY_DURATION, parts[i].name, "",
+                                                (double)(parts[i].a > parts[i].b ? parts[i].a : parts[i].b),
+                                                similarity_ratio((double)parts[i].a, (double)parts[i].b)))
+            return false;
+    return true;
+}
+
 /* ---- order ---- */
 
 struct pair {
@@ -366,12 +392,26 @@ static bool add_rate_of_bytes(struct comparison *at, const char *name, double we
     return done;
 }
 
+/* Kernels count by their time: their number, as for calls, shared by time among classes. */
+static double kernel_weight(const struct comparison *at, const struct similarity_stream *a,
+                            const struct similarity_stream *b)
+{
+    double seconds[2] = {1e-9, 1e-9}; /* of all kernels */
+    for (int i = SIMILARITY_KERNELS; i < SIMILARITY_STREAMS; i++) {
+        seconds[0] += at->a->streams[i].seconds;
+        seconds[1] += at->b->streams[i].seconds;
+    }
+    return fmax((double)at->a->kernels.ops, (double)at->b->kernels.ops) *
+           fmax(a->seconds / seconds[0], b->seconds / seconds[1]);
+}
+
 static bool add_stream(struct comparison *at, int which)
 {
     const struct similarity_stream *a = &at->a->streams[which], *b = &at->b->streams[which];
     const char *name = similarity_stream_name(which);
-    double weight = fmax((double)a->ops, (double)b->ops);
-    if (weight == 0)
+    double weight =
+        which >= SIMILARITY_KERNELS ? kernel_weight(at, a, b) : fmax((double)a->ops, (double)b->ops);
+    if (a->ops + b->ops == 0)
         return true;
     bool moves = a->bytes > 0 || b->bytes > 0;
     at->of = which;
@@ -393,7 +433,7 @@ static bool add_all(struct comparison *at)
         if (!add_stream(at, i))
             return false;
     at->of = -1;
-    return add_order(at) && add_durations(at) && add_series(at);
+    return add_order(at) && add_durations(at) && add_kernels(at) && add_series(at);
 }
 
 /* Converts weights within a kind to shares of the total. */

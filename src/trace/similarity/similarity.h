@@ -12,6 +12,7 @@
 #define REHEARSE_TRACE_SIMILARITY_SIMILARITY_H
 
 #include "core/error.h"
+#include "trace/similarity/kernels.h"
 #include "trace/store/store.h"
 
 #include <stdbool.h>
@@ -23,7 +24,8 @@ enum {
     SIMILARITY_BAND = 5,   /* tolerated shift of events, in windows */
     SIMILARITY_PARTS = 5,  /* the whole run, then the four phases */
     SIMILARITY_CURVE = SIMILARITY_PARTS * SIMILARITY_BINS,
-    SIMILARITY_STREAMS = TRACE_CLASSES + TRACE_OPS,
+    SIMILARITY_KERNELS = TRACE_CLASSES + TRACE_OPS, /* the first stream of kernels, by their class */
+    SIMILARITY_STREAMS = SIMILARITY_KERNELS + KERNEL_CLASSES,
     SIMILARITY_SERIES = 11,
     SIMILARITY_VALUES = 100000, /* default */
     SIMILARITY_MAX_VALUES = 1000000,
@@ -63,6 +65,7 @@ struct similarity_values {
 struct similarity_stream {
     int64_t ops;
     double bytes, squares; /* sum of sizes, and of their squares */
+    double seconds;        /* sum of latencies */
     int64_t before_ns;
     struct similarity_values size, latency, gap;
     double ops_curve[SIMILARITY_CURVE], bytes_curve[SIMILARITY_CURVE], squares_curve[SIMILARITY_CURVE];
@@ -104,6 +107,7 @@ struct similarity_trace {
     int64_t visits, revisits;  /* of files; of files visited before */
     struct similarity_file *files; /* read or written; sorted by tail, then path */
     size_t file_count;
+    struct similarity_kernels kernels;
     uint64_t random;
 };
 
