@@ -21,7 +21,7 @@
 #include "schedule/order.h"
 #include "sim/timeline.h"
 
-#define SIM_MAX_REASONS 6
+#define SIM_MAX_REASONS 7
 
 enum sim_level { SIM_AUTO, SIM_PASSES, SIM_LAYERS };
 

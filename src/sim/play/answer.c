@@ -327,7 +327,7 @@ static bool play_again(struct play_model *model, const struct play_change *chang
     struct sim_result again = {.seconds = 0.0};
     play_model_price(model, change);
     bool ok = play_level(model, false, &again, err);
-    *seconds = again.seconds;
+    *seconds = again.seconds + model->shaken;
     return ok;
 }
 
@@ -370,7 +370,7 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
     static const char *const sends[] = {"send", "transfers", NULL}, *const data[] = {"data", "drain", NULL},
                              *const nothing[] = {NULL};
     struct play_change changes[] = {PLAY_NO_CHANGE, PLAY_NO_CHANGE, PLAY_NO_CHANGE};
-    enum { SENDS, GRADIENTS, PAIRS, STARTUP, HOST, REST, COUNT };
+    enum { SENDS, GRADIENTS, PAIRS, STARTUP, HOST, JITTER, REST, COUNT };
     _Static_assert(COUNT <= SIM_MAX_REASONS, "a result has room for all reasons");
     changes[SENDS].no_sends = changes[GRADIENTS].no_gradients = changes[PAIRS].no_pairs = true;
     static const char *const *const parts[] = {sends, data, nothing};
@@ -380,6 +380,7 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
         [PAIRS] = {"expert exchange overlapped by pairs of passes", 0.0},
         [STARTUP] = {"start-up, for which the formula gives each stage one device of a replica", 0.0},
         [HOST] = {"loading and saving", model->host_seconds},
+        [JITTER] = {"jitter, whose slowest kernels the others wait for", model->shaken},
         [REST] = {"filling and draining of unequal stages", 0.0},
     };
     double difference = result->seconds - result->formula;
@@ -451,6 +452,23 @@ static void set_rates(const struct plan *plan, struct sim_result *result)
     result->utilisation = share * result->formula / result->seconds;
 }
 
+/* Reasons and variants are of the run without jitter, in which devices that are alike are played once: what another
+ * resource changes is not drowned by chance, and a run of all devices is not repeated for each. */
+static bool explain(struct play_model *model, struct sim_result *result, struct error *err)
+{
+    const struct sim_options *asked = model->options;
+    struct sim_options calm = *asked;
+    double even = result->seconds;
+    calm.jitter = 0.0;
+    calm.no_symmetry = false;
+    model->options = &calm;
+    bool ok = asked->jitter <= 0.0 || play_again(model, &PLAY_NO_CHANGE, &even, err);
+    model->shaken = result->seconds - even;
+    ok = ok && find_reasons(model, result, err) && add_all_more(model, result, err);
+    model->options = asked;
+    return ok;
+}
+
 static bool play(struct play_model *model, struct sim_result *result, struct error *err)
 {
     if (!play_level(model, true, result, err))
@@ -461,7 +479,7 @@ static bool play(struct play_model *model, struct sim_result *result, struct err
         return error_set(err, ERROR_INPUT, "%s%sthe iteration takes no time: all seconds are 0",
                          model->plan->path ? model->plan->path : "", model->plan->path ? ": " : "");
     set_rates(model->plan, result);
-    return model->options->plain || (find_reasons(model, result, err) && add_all_more(model, result, err));
+    return model->options->plain || explain(model, result, err);
 }
 
 bool sim_play(struct plan *plan, const struct sim_options *options, struct sim_result *result,

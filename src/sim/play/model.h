@@ -85,6 +85,7 @@ struct play_model {
     struct play_shards shards;
     struct play_host host; /* that is played next */
     double host_seconds;   /* of an iteration, that the last play of hosts added to it */
+    double shaken; /* seconds that jitter added to the run that is explained, which is played without it */
     int pipeline_count;
     struct play_pipeline *pipelines;
 };
