@@ -175,7 +175,7 @@ static bool take_event(struct kineto *kineto, struct error *err)
     if (strcmp(phase, "X") != 0)
         return true;
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
-        if (strcasecmp(category, categories[i].name) != 0)
+        if ((*category | 0x20) != *categories[i].name || strcasecmp(category, categories[i].name) != 0)
             continue;
         switch (categories[i].kind) {
         case EVENT_ACTIVITY:
@@ -204,13 +204,17 @@ static bool take_field(struct kineto *kineto, enum field field, struct error *er
     return !value->failed || error_memory(err);
 }
 
+/* Most keys differ from all fields in their first two bytes, which are compared first. */
 static enum field find_field(const struct kineto *kineto, bool in_args)
 {
-    int field = 0;
-    while (field < FIELD_COUNT && (kineto_fields[field].in_args != in_args ||
-                                   strcmp(kineto_fields[field].key, kineto->json.text) != 0))
-        field++;
-    return (enum field)field;
+    const char *text = kineto->json.text;
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        const char *key = kineto_fields[field].key;
+        if (key[0] == text[0] && key[1] == text[1] && kineto_fields[field].in_args == in_args &&
+            strcmp(key, text) == 0)
+            return (enum field)field;
+    }
+    return FIELD_COUNT;
 }
 
 /* Reads the members of an event, or of its "args", whose bracket has been read. */
