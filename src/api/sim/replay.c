@@ -1,6 +1,7 @@
 #include "api/sim/replay_report.h"
 #include "api/sim/simulate.h"
 #include "core/fields.h"
+#include "core/file.h"
 #include "core/file_output.h"
 #include "sim/replay/classes.h"
 
@@ -463,17 +464,33 @@ static bool deliver(const struct playing *playing, const struct simulate_options
 static bool read(struct playing *playing, const struct simulate_options *given, struct error *err)
 {
     const char *kernels = given->asked.kernels;
-    return (!kernels || kernel_classes_load(&playing->kernels, kernels, err)) &&
-           replay_load(&playing->replay, given->asked.replay, err) &&
+    return replay_load(&playing->replay, given->asked.replay, err) &&
            (!kernels || replay_classify(&playing->replay, &playing->kernels, err)) &&
            replay_sum_classes(&playing->replay, NULL, &playing->classes, &playing->class_count, err);
+}
+
+/* Sets whether a path is a run of several files: a folder, or a pattern of names. */
+static bool is_run(const char *path, bool *several, struct error *err)
+{
+    enum file_kind kind;
+    if (!file_look(path, &kind, err))
+        return false;
+    *several = kind == FILE_FOLDER || (kind == FILE_NONE && strpbrk(path, "*?["));
+    return true;
 }
 
 bool simulate_replay(const struct simulate_options *given, struct error *err)
 {
     struct playing playing = {.scale_count = 0};
-    bool done = read_scales(&playing, &given->asked.what_if, err) && read(&playing, given, err) &&
-                play(&playing, err) && deliver(&playing, given, err);
+    const char *kernels = given->asked.kernels;
+    bool several;
+    bool done = read_scales(&playing, &given->asked.what_if, err) &&
+                is_run(given->asked.replay, &several, err) &&
+                (!kernels || kernel_classes_load(&playing.kernels, kernels, err));
+    const struct replay_options options = {.scales = playing.scales, .scale_count = playing.scale_count};
+    done = done &&
+           (several ? simulate_replay_ranks(given, &options, kernels ? &playing.kernels : NULL, err)
+                    : read(&playing, given, err) && play(&playing, err) && deliver(&playing, given, err));
     replay_result_release(&playing.recorded);
     replay_result_release(&playing.typical);
     replay_result_release(&playing.changed);

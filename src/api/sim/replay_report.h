@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "figure/style.h"
+#include "sim/replay/classes.h"
 #include "sim/replay/play.h"
 
 struct replay_report {
@@ -17,6 +18,11 @@ struct replay_report {
     const struct replay_class_sum *classes; /* longest first */
     size_t class_count;
 };
+
+/* Plays each rank of a run: a folder, or a pattern of names. `kernels` NULL: no rules of the user's. */
+struct simulate_options;
+bool simulate_replay_ranks(const struct simulate_options *given, const struct replay_options *options,
+                           const struct kernel_classes *kernels, struct error *err);
 
 /* Draws the streams for a page: as recorded, and as they are with --what-if (`changed`, which may be NULL). */
 struct report_drawing;

@@ -26,6 +26,7 @@
 #define MAX_SAMPLES ((size_t)1 << 16) /* collectives by which offsets are found */
 #define MIN_SERIES  8                 /* collectives of a rank by which a jump or drift is found */
 #define MIN_JUMP    50000             /* ns: ends of one collective lie 10 to 30 us apart on real machines */
+#define MAX_MEDIAN  1000000           /* ns: more is no noise, but collectives that do not belong together */
 #define NOISES      6                 /* a jump or drift is so many times the median distance from it */
 
 /* Collectives of one group and member, which stand together. */
@@ -128,12 +129,10 @@ static bool match_group(struct alignment *all, const struct series *series, size
     }
     const struct ranks_group *group = &run->groups[list[series[0].first].group];
     return uneven == 0 ||
-           ranks_fault(
-               run, FAULT_UNMATCHED, -1, err,
-               "group %s%s%s: %zu of its %zu ranks recorded fewer collectives than the %zu of another: "
-               "windows differ, the rest is not compared",
-               group->assumed ? "of stream " : "", group->name, *group->description ? "" : "", uneven, count,
-               series[longest].count);
+           ranks_fault(run, FAULT_UNMATCHED, -1, err,
+                       "group %s%s: %zu of its %zu ranks recorded fewer collectives than the %zu of another: "
+                       "windows differ, the rest is not compared",
+                       group->assumed ? "of stream " : "", group->name, uneven, count, series[longest].count);
 }
 
 static bool match(struct alignment *all, struct error *err)
@@ -430,24 +429,38 @@ static bool check_clocks(const struct alignment *all, struct error *err)
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
+/* Matches by place alone are wrong where kernels were left out. Ends that lie far apart show that: then clocks stay as
+ * they were recorded. */
+static bool drop_offsets(struct ranks *run, struct error *err)
+{
+    for (size_t i = 0; i < run->count; i++)
+        run->members[i].offset = 0, run->members[i].aligned = false;
+    return ranks_fault(
+        run, FAULT_NO_CLOCK, -1, err,
+        "ends of %zu collectives lie %.3f ms apart (median) on any clocks: other collectives are "
+        "matched than those that belong together, and clocks stay as recorded",
+        run->clocks.matched, (double)run->clocks.median / 1e6);
+}
+
 /* The first rank's clock is the run's. */
-static bool settle(struct alignment *all, struct error *err)
+static bool settle(struct alignment *all, bool jumps, struct error *err)
 {
     struct ranks *run = all->run;
-    int64_t origin = run->members[0].offset, low = 0, high = 0;
+    bool first = run->members[0].aligned;
+    int64_t origin = first ? run->members[0].offset : 0, low = INT64_MAX, high = INT64_MIN;
     size_t apart = 0;
+    if (run->clocks.median > MAX_MEDIAN && !jumps)
+        return drop_offsets(run, err);
     for (size_t i = 0; i < run->count; i++) {
         struct ranks_member *member = &run->members[i];
         apart += !member->aligned;
         if (!member->aligned)
             continue;
-        member->offset -= run->members[0].aligned && i > 0 ? origin : 0;
+        member->offset -= origin;
         low = member->offset < low ? member->offset : low;
         high = member->offset > high ? member->offset : high;
     }
-    if (run->members[0].aligned)
-        run->members[0].offset = 0;
-    run->clocks.spread = high - low;
+    run->clocks.spread = high > low ? high - low : 0;
     return apart == 0 || run->count == 1 ||
            ranks_fault(run, FAULT_NO_CLOCK, -1, err,
                        "%zu of %zu ranks share no collective with another one: their clocks stay as recorded",
@@ -465,7 +478,10 @@ bool ranks_align(struct ranks *run, struct error *err)
     done = done && match(&all, err) && list_events(&all, err) && walk_edges(&all, err);
     for (int round = 0; done && round < ROUNDS && moved > 0; round++)
         done = move_ranks(&all, &moved, err);
-    done = done && settle(&all, err) && check_clocks(&all, err);
+    size_t faults = run->fault_count;
+    done = done && check_clocks(&all, err);
+    faults = run->fault_count - faults;
+    done = done && settle(&all, faults > 0, err);
     free(all.values);
     free(all.edges);
     free(all.events);
