@@ -4,9 +4,10 @@
 #include "figure/trace/window.h"
 #include "report/parts.h"
 #include "report/timeline.h"
+#include "trace/import/reader.h"
+#include "trace/similarity/kernels.h"
 #include "trace/store/store.h"
 #include "trace/summary.h"
-#include "trace/import/reader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -147,6 +148,55 @@ static void add_phases(struct trace_reader *reader, const struct trace_summary *
                  cell_text(phases[i].source));
     html_table_end(out);
     report_more(out, count, REPORT_MAX_ROWS, "phases");
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct similarity_kernel *first = a, *second = b;
+    return first->seconds != second->seconds
+               ? (first->seconds < second->seconds) - (first->seconds > second->seconds)
+               : strcmp(first->name, second->name);
+}
+
+static void show_kernels(struct similarity_kernels *kernels, struct text *out)
+{
+    static const char *const titles[] = {"<kernel", "<class", ">number", ">time", NULL};
+    const struct similarity_busy *busy = &kernels->busy;
+    html_facts(out);
+    html_fact_quantity(out, "computation", (double)busy->compute / 1e9, UNIT_TIME);
+    html_fact_quantity(out, "communication", (double)busy->communication / 1e9, UNIT_TIME);
+    html_fact_quantity(out, "both at once", (double)busy->both / 1e9, UNIT_TIME);
+    html_fact_quantity(out, "idle", (double)busy->idle / 1e9, UNIT_TIME);
+    html_facts_end(out);
+    qsort(kernels->kernels, kernels->kernel_count, sizeof *kernels->kernels, by_time);
+    html_table(out, "Kernels of GPUs with the most time", titles);
+    for (size_t i = 0; i < kernels->kernel_count && i < REPORT_MAX_ROWS; i++) {
+        const struct similarity_kernel *kernel = &kernels->kernels[i];
+        HTML_ROW(out, cell_head(kernel->name), cell_text(kernel_class_names[kernel->class]),
+                 cell_number(HTML_COUNT, (double)kernel->count), cell_number(HTML_TIME, kernel->seconds));
+    }
+    html_table_end(out);
+    report_more(out, (int)kernels->kernel_count, REPORT_MAX_ROWS, "kernels");
+}
+
+/* Kernels of a profiler's trace, which are regions. */
+static bool add_kernels(struct trace_reader *reader, const struct trace_summary *summary, struct text *out,
+                        struct error *err)
+{
+    struct similarity_kernels kernels = {.ops = 0};
+    struct trace_event event;
+    struct similarity_runs *runs = similarity_runs_new(reader, err);
+    struct trace_cursor *cursor = runs ? trace_events(reader, &TRACE_ALL, err) : NULL;
+    while (cursor && trace_next_event(cursor, &event))
+        if (event.class == TRACE_REGION)
+            similarity_runs_take(runs, &event);
+    bool done = runs && trace_cursor_close(cursor, err) &&
+                similarity_runs_end(runs, summary->last_ns - summary->first_ns, &kernels, err);
+    if (done && kernels.ops > 0)
+        show_kernels(&kernels, out);
+    similarity_kernels_release(&kernels);
+    similarity_runs_free(runs);
+    return done;
 }
 
 static void add_files(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
@@ -399,7 +449,7 @@ static bool write_summary(struct trace_reader *reader, const struct trace_summar
     struct text *out = &part->out;
     say(reader, summary, &part->says);
     add_head(reader, summary, out);
-    if (!add_pictures(reader, summary->first_ns, part, err))
+    if (!add_pictures(reader, summary->first_ns, part, err) || !add_kernels(reader, summary, out, err))
         return false;
     add_classes(summary, out);
     add_disks(reader, summary, out);
