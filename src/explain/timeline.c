@@ -40,7 +40,6 @@ struct maker {
     size_t gap_count, gap_capacity;
     int64_t paused;     /* since then no compute kernel runs */
     size_t pause_piece; /* and the pieces from here on are of that time */
-    size_t data;        /* the first span that ends after the last gap's begin */
     struct error *err;
 };
 
@@ -111,7 +110,7 @@ static bool add_to_gap(struct maker *maker, int64_t from, enum explain_share sha
 static bool add_host(struct maker *maker, int64_t from, int64_t to, uint32_t what)
 {
     const struct explain_source *source = maker->source;
-    size_t low = maker->data, high = source->data_count;
+    size_t low = 0, high = source->data_count;
     while (low < high) { /* the first span that begins at `to` or later */
         size_t middle = low + (high - low) / 2;
         if (source->data[middle].begin < to)
@@ -119,7 +118,7 @@ static bool add_host(struct maker *maker, int64_t from, int64_t to, uint32_t wha
         else
             high = middle;
     }
-    for (size_t i = low; i-- > maker->data && source->data[i].end > from;) {
+    for (size_t i = low; i-- > 0 && source->data[i].end > from;) {
         const struct explain_span *span = &source->data[i];
         if (span->end < to && !add_to_gap(maker, span->end, SHARE_HOST, what))
             return false;
@@ -236,8 +235,6 @@ static bool add_gap(struct maker *maker, int64_t from, int64_t to, uint32_t acti
     const struct explain_source *source = maker->source;
     if (from >= to)
         return true;
-    while (maker->data < source->data_count && source->data[maker->data].end <= from)
-        maker->data++;
     if (!source->causes)
         return add_piece(maker, from, to, SHARE_UNKNOWN, activity, EXPLAIN_NONE);
     int64_t reached = from;

@@ -169,6 +169,9 @@ static void replays(void **state)
     struct rh_simulate_request request = RH_INIT(request);
     request.replay = caller_write("kineto.json", text);
     stop_everywhere("simulate", &request, 50);
+    struct rh_explain_request explained = RH_INIT(explained);
+    explained.traces = (struct rh_list){.items = (const char *const[]){request.replay}, .count = 1};
+    stop_everywhere("explain", &explained, 50);
 }
 
 static void sweeps(void **state)

@@ -116,7 +116,7 @@ void explain_write_planned(const struct explain_planned *planned, struct json *j
     struct text says = {0};
     tell(first_row(planned), &says);
     json_open(json, "plan", '{');
-    json_string(json, "says", says.data ? says.data : "");
+    json_string(json, "says", text_within(&says, json->out));
     json_number(json, "measured", planned->measured);
     json_number(json, "planned", planned->planned);
     json_integer(json, "devices", planned->devices);

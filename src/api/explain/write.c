@@ -15,7 +15,7 @@ static void write_shares(const int64_t *sums, double steps, const char *key, str
 
 static void write_text(struct json *json, const char *key, struct text *text)
 {
-    json_string(json, key, text->data ? text->data : "");
+    json_string(json, key, text_within(text, json->out));
     text_release(text);
 }
 
