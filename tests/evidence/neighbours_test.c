@@ -403,7 +403,7 @@ static void what_is_unlike_has_wide_intervals(void **state)
     job.step = log2(0.05);
     struct estimate unlike = neighbours_estimate(&residuals_known, &job, NULL, NULL);
     assert_true(unlike.distance > 2.0);
-    assert_true(unlike.shares.high / unlike.shares.low > 1.1 * unnamed.shares.high / unnamed.shares.low);
+    assert_true(unlike.shares.high / unlike.shares.low > 1.2 * unnamed.shares.high / unnamed.shares.low);
     for (int i = 0; i < LIKENESS_OTHERS; i++)
         job.others[i] = (i - 2) * 0.5;
     struct estimate spread = neighbours_estimate(&residuals_known, &job, NULL, NULL);
