@@ -2,31 +2,40 @@
 
 #include "core/statistics.h"
 #include "devices/measured/kernels.h"
+#include "names.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-/* The differences that make d = 1, and what other kinds add to d. Chosen by leaving out halves, jobs and sources of the
- * published runs (docs/validate.md), and rounded. */
-static const double scales[LIKENESS_SIZES] = {
-    [LIKENESS_PARAMETERS] = 6.0, [LIKENESS_TOKENS] = 20.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
-    [LIKENESS_CONTEXT] = 2.5,    [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5, [LIKENESS_BLOCK] = 6.0,
+/* Differences, those of sizes first: their rows in data/names.yaml. */
+enum difference {
+    DIFFERENT_STEP = LIKENESS_SIZES,
+    DIFFERENT_DEVICES,
+    DIFFERENT_YEAR,
+    DIFFERENT_GENERATION,
+    DIFFERENT_DEVICE,
+    DIFFERENT_FAMILY,
+    DIFFERENT_SOFTWARE,
+    DIFFERENT_FRAMEWORK,
+    DIFFERENT_WIDTH,
+    DIFFERENT_TRAINING,
+    DIFFERENT_DOCUMENTS,
+    DIFFERENT_KIND,
+    DIFFERENT_RECOMPUTE,
+    DIFFERENT_RECIPE,
+    DIFFERENT_SHARDING,
+    DIFFERENT_MODEL,
+    DIFFERENCES
 };
-#define YEARS            0.5
-#define OTHER_GENERATION 0.5
-#define OTHER_DEVICE     0.5 /* of any generation */
-#define OTHER_FAMILY     0.3
-#define OTHER_SOFTWARE   0.5 /* of any family */
-#define OTHER_FRAMEWORK  1.0 /* one that is not said is half as far from each */
-#define OTHER_WIDTH      0.6
-#define OTHER_TRAINING   0.3 /* LoRA or all parameters */
-#define OTHER_RECOMPUTE  0.3
-#define OTHER_RECIPE     0.5
-#define OTHER_SHARDING   0.4 /* ZeRO stage */
-#define OTHER_MODEL      0.1
-#define SAME_MODEL       20.0 /* models of so many sizes per doubling: equal sizes are one model */
+static const struct {
+    const char *what;
+    double alike, support;
+} differences[] = {ROWS_likeness};
+_Static_assert(sizeof differences / sizeof *differences == DIFFERENCES, "a row for each difference");
+
+#define SAME_MODEL 20.0 /* models of so many sizes per doubling: equal sizes are one model */
 
 /* Blocks and steps that are longer than this (milliseconds, seconds) hide what the host does. */
 #define LONG_BLOCK 16.0
@@ -108,33 +117,40 @@ bool likeness_same_framework(const char *a, const char *b)
     }
 }
 
+/* Returns what a difference adds, if there is one. */
+static double alike(enum difference which, bool differs)
+{
+    return differs ? differences[which].alike : 0.0;
+}
+
 static double distance_of_software(const struct likeness *a, const struct likeness *b)
 {
-    double sum = 0.0;
+    double sum = 0.0, framework = differences[DIFFERENT_FRAMEWORK].alike / 2.0;
     if (!same(a->software, b->software))
-        sum += OTHER_SOFTWARE + (likeness_same_family(a->software, b->software) ? 0.0 : OTHER_FAMILY);
+        sum += differences[DIFFERENT_SOFTWARE].alike +
+               alike(DIFFERENT_FAMILY, !likeness_same_family(a->software, b->software));
     if (!likeness_same_framework(a->framework, b->framework))
-        sum += (*a->framework ? OTHER_FRAMEWORK / 2.0 : 0.0) + (*b->framework ? OTHER_FRAMEWORK / 2.0 : 0.0);
-    return sum + fabs(a->released - b->released) / YEARS;
+        sum += (*a->framework ? framework : 0.0) + (*b->framework ? framework : 0.0);
+    return sum + fabs(a->released - b->released) * differences[DIFFERENT_YEAR].alike;
 }
 
 double likeness_distance(const struct likeness *a, const struct likeness *b, double enough)
 {
     double sum = 0.0;
     for (int i = 0; i < LIKENESS_SIZES; i++)
-        sum += fabs(a->sizes[i] - b->sizes[i]) / scales[i];
-    if (floor(SAME_MODEL * a->sizes[LIKENESS_PARAMETERS]) !=
-        floor(SAME_MODEL * b->sizes[LIKENESS_PARAMETERS]))
-        sum += OTHER_MODEL;
-    sum += a->bits != b->bits ? OTHER_WIDTH : 0.0;
-    sum += a->frozen != b->frozen ? OTHER_TRAINING : 0.0;
-    sum += a->recompute != b->recompute ? OTHER_RECOMPUTE : 0.0;
-    sum += a->recipe != b->recipe ? OTHER_RECIPE : 0.0;
-    sum += a->sharding != b->sharding ? OTHER_SHARDING : 0.0;
+        sum += fabs(a->sizes[i] - b->sizes[i]) * differences[i].alike;
+    sum += alike(DIFFERENT_MODEL, floor(SAME_MODEL * a->sizes[LIKENESS_PARAMETERS]) !=
+                                      floor(SAME_MODEL * b->sizes[LIKENESS_PARAMETERS]));
+    sum += alike(DIFFERENT_WIDTH, a->bits != b->bits);
+    sum += alike(DIFFERENT_TRAINING, a->frozen != b->frozen);
+    sum += alike(DIFFERENT_RECOMPUTE, a->recompute != b->recompute);
+    sum += alike(DIFFERENT_RECIPE, a->recipe != b->recipe);
+    sum += alike(DIFFERENT_SHARDING, a->sharding != b->sharding);
     if (sum > enough)
         return sum;
     if (!same(a->device, b->device))
-        sum += OTHER_DEVICE + (same(a->generation, b->generation) ? 0.0 : OTHER_GENERATION);
+        sum += differences[DIFFERENT_DEVICE].alike +
+               alike(DIFFERENT_GENERATION, !same(a->generation, b->generation));
     return sum + distance_of_software(a, b);
 }
 
@@ -264,35 +280,29 @@ struct likeness_spread likeness_spread(const struct likeness *likeness, bool for
     return (struct likeness_spread){center, hypot(fmin(range, MOST_SPREAD), LEAST_SPREAD)};
 }
 
-/* What lets a known run support less: by how much of it e^-1 is left. */
-#define WITHOUT_FAMILY     2.0
-#define WITHOUT_SOFTWARE   0.15 /* of any family */
-#define WITHOUT_GENERATION 0.7
-#define WITHOUT_DEVICE     0.05 /* of any generation */
-#define WITHOUT_TRAINING   0.5
-#define WITHOUT_DOCUMENTS  0.5
-#define WITHOUT_KIND       0.5
-#define WITHOUT_WIDTH      0.1
-#define PER_DOUBLING       0.05 /* of the parameters, */
-#define PER_DEVICES        0.03 /* the devices, */
-#define PER_BLOCK          0.5  /* the milliseconds of a block, */
-#define PER_STEP           0.3  /* and the seconds of a step */
-#define PER_YEAR           0.1
+static double support(enum difference which, bool differs)
+{
+    return differs ? differences[which].support : 0.0;
+}
 
 double likeness_support(const struct likeness *run, const struct likeness *job)
 {
     double sum = 0.0;
     if (!same(run->software, job->software))
-        sum += WITHOUT_SOFTWARE + (likeness_same_family(run->software, job->software) ? 0.0 : WITHOUT_FAMILY);
+        sum += differences[DIFFERENT_SOFTWARE].support +
+               support(DIFFERENT_FAMILY, !likeness_same_family(run->software, job->software));
     if (!same(run->device, job->device))
-        sum += WITHOUT_DEVICE + (same(run->generation, job->generation) ? 0.0 : WITHOUT_GENERATION);
-    sum += run->frozen != job->frozen ? WITHOUT_TRAINING : 0.0;
-    sum += run->packed != job->packed ? WITHOUT_DOCUMENTS : 0.0;
-    sum += run->kind != job->kind ? WITHOUT_KIND : 0.0;
-    sum += run->bits != job->bits ? WITHOUT_WIDTH : 0.0;
-    sum += PER_DOUBLING * gap(run, job, LIKENESS_PARAMETERS) + PER_DEVICES * gap_of_devices(run, job);
-    sum += PER_BLOCK * gap(run, job, LIKENESS_BLOCK) + PER_STEP * fabs(run->step - job->step);
-    return sum + PER_YEAR * fabs(run->released - job->released);
+        sum += differences[DIFFERENT_DEVICE].support +
+               support(DIFFERENT_GENERATION, !same(run->generation, job->generation));
+    sum += support(DIFFERENT_TRAINING, run->frozen != job->frozen);
+    sum += support(DIFFERENT_DOCUMENTS, run->packed != job->packed);
+    sum += support(DIFFERENT_KIND, run->kind != job->kind);
+    sum += support(DIFFERENT_WIDTH, run->bits != job->bits);
+    for (int i = 0; i < LIKENESS_SIZES; i++)
+        sum += gap(run, job, (enum likeness_size)i) * differences[i].support;
+    sum += gap_of_devices(run, job) * differences[DIFFERENT_DEVICES].support;
+    sum += fabs(run->step - job->step) * differences[DIFFERENT_STEP].support;
+    return sum + fabs(run->released - job->released) * differences[DIFFERENT_YEAR].support;
 }
 
 bool likeness_says_software(const struct likeness *run, const struct likeness *job)
