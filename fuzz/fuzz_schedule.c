@@ -1,6 +1,6 @@
 /* PyTorch's schedule CSV: what is read is written back as it was; what passes the check can be played and written anew. */
 #include "schedule/csv.h"
-#include "schedule/timing.h"
+#include "schedule/streams.h"
 #include "walk.h"
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_timing(const struct pass_order *order)
+static void check_timing(const struct schedule_csv *csv, const struct pass_order *order)
 {
     static struct pass_cost costs[MAX_PLAYED];
     struct timing_options options = {.costs = costs};
@@ -21,8 +21,17 @@ static void check_timing(const struct pass_order *order)
     for (int stage = 0; stage < order->stages; stage++)
         costs[stage] = (struct pass_cost){
             .forward = 1.0, .input = 1.0, .weight = 1.0, .kept = 1.0, .kept_for_weight = 0.5};
-    require(timing_of_order(order, &options, false, &timing, &err));
+    require(timing_of_order(order, &options, true, &timing, &err));
     require(timing.extent.makespan >= 3.0 * order->microbatches && timing.peak >= 1.0);
+    bool messages = false;
+    for (size_t i = 0; i < csv->count; i++)
+        messages |= action_is_message(&csv->actions[i]);
+    if (messages) { /* on streams no pass is earlier */
+        double makespan = timing.extent.makespan;
+        struct streams_lock lock;
+        require(streams_time(csv, order, costs, COMM_STREAMS_RANK, &timing, &lock, &err));
+        require(timing.extent.makespan >= makespan - 1e-9 * makespan);
+    }
     timing_release(&timing);
 }
 
@@ -53,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         schedule_csv_write(&csv, &text);
         require(text.length == size && memcmp(text.data, copy, size) == 0);
         if (schedule_csv_order(&csv, &order, &err)) {
-            check_timing(&order);
+            check_timing(&csv, &order);
             check_again(&order, csv.letters);
         } else {
             require_message(&err);
