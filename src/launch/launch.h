@@ -124,7 +124,8 @@ struct launch_value {
     X(window) X(window_every) X(query_rank) X(kv_rank) X(rope_width) X(nope_width) X(value_width) \
     X(grouped) X(gated) X(biased) X(qkv_biased) X(qk_norm) X(sinks) X(rms_norm) X(tied) X(rotary) \
     X(dropout) X(router_biased) X(experts_every) X(latent) X(mtp_layers) X(route_groups) X(route_active_groups) \
-    X(bidirectional)
+    X(bidirectional) X(linear_key_heads) X(linear_value_heads) X(linear_key_width) X(linear_value_width) \
+    X(linear_convolution) X(index_heads) X(index_width) X(index_keys) X(attention_gated) X(expert_latent)
 /* clang-format on */
 
 /* Those of a job. recompute: enum recompute; type: enum cost_type; plain_fp32: products in fp32 are not in tf32 */
@@ -159,7 +160,9 @@ struct launch_options {
     struct launch_value technique[TECHNIQUE_COUNT];
     const int *stage_blocks; /* of every stage, from a layout; NULL: not set */
     int stage_count;
-    int stage_mtp;             /* layers of multi-token prediction in the layout */
+    int stage_mtp; /* layers of multi-token prediction in the layout */
+    const char *mixers,
+        *mlps; /* of blocks of several kinds, as of struct architecture; mlps NULL: as experts say */
     struct architecture model; /* of a configuration of Hugging Face among the files */
     bool has_model;
     struct launch_argument *arguments;

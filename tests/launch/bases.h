@@ -174,6 +174,13 @@ static const struct {
     {"megatron-lm", "a.sh",
      MEGATRON_EXPERTS
      "--moe-router-num-groups 4 --moe-router-group-topk 2 --moe-shared-expert-intermediate-size 512"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--multi-latent-attention --q-lora-rank 1536 --experimental-attention-variant dsa "
+                    "--dsa-indexer-n-heads 16 --dsa-indexer-head-dim 128 --dsa-indexer-topk 512"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--hybrid-layer-pattern M-M*M-M*M-M*M-M*M-M*M-M*M-M*M-M*"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_EXPERTS "--moe-ffn-hidden-size 1024 --moe-shared-expert-intermediate-size 1024 "
+                      "--experimental-attention-variant gdn --linear-attention-freq 4"},
     {"nemo", "a.yaml", NEMO},
     {"nemo", "a.yaml",
      NEMO "  optim: {name: distributed_fused_adam, overlap_grad_sync: true}\n  peft: {peft_scheme: lora}\n"},

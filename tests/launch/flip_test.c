@@ -125,6 +125,7 @@ static const char *const values[] = {
     "M-M*",
     "parallel",
     "gated_delta_net",
+    "dsa",
     "12:64",
     "0.25",
     "bf16_with_fp8_current_scaling_mixed",

@@ -218,9 +218,16 @@ static void a_key_given_twice(void **state)
 static void other_models_are_refused(void **state)
 {
     (void)state;
-    text_refused("run.sh",
-                 "torchrun pretrain_mamba.py " SIZES "--micro-batch-size 1 --hybrid-override-pattern M-M*-\n",
-                 "run.sh:1: --hybrid-override-pattern: Mamba layers are not modelled");
+    text_refused(
+        "run.sh",
+        "torchrun pretrain_mamba.py " SIZES "--micro-batch-size 1 --hybrid-override-pattern M-MD-\n",
+        "run.sh:1: --hybrid-override-pattern: expected at most 1024 of M, G, *, - and E, with | between "
+        "stages; found 'D-' (D and + are not modelled)");
+    text_refused(
+        "run.sh",
+        "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 1 --experimental-attention-variant gdn2\n",
+        "run.sh:1: --experimental-attention-variant: attention of this kind is not modelled; expected "
+        "gdn or dsa");
     text_refused("run.sh",
                  "torchrun train.py --micro-batch-size 1 --encoder-num-layers 12 --decoder-num-layers 12\n",
                  "run.sh:1: --encoder-num-layers: encoder-decoder model: name it with -m (t5-11b)");

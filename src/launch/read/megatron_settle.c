@@ -501,8 +501,8 @@ bool launch_settle_megatron(struct launch_options *options, struct error *err)
     settle_sharding(options);
     settle_experts(options);
     settle_rest(options);
-    return settle_offload(options, err) && settle_context_kind(options, err) &&
-           settle_recompute(options, err) &&
+    return launch_settle_blocks(options, err) && settle_offload(options, err) &&
+           settle_context_kind(options, err) && settle_recompute(options, err) &&
            (!layout || (layout->value && strchr(layout->value, SHELL_MARK)) ||
             !launch_is_on(options, "pipeline-model-parallel-layout") ||
             launch_read_layout(options, layout, err));

@@ -68,8 +68,10 @@ static void from_numbers(struct launch_options *options)
         model->nope_width = or_else(o->nope_width, 128);
         model->value_width = or_else(o->value_width, 128);
     }
-    if (model->experts == 0)
+    if (model->experts == 0) {
+        launch_set_blocks(options, model);
         return;
+    }
     model->active_experts = or_else(o->active_experts, 2);
     model->expert_ffn = or_else(o->expert_ffn, model->ffn);
     model->shared_experts =
@@ -81,6 +83,7 @@ static void from_numbers(struct launch_options *options)
         model->route_groups = o->route_groups.value;
         model->route_active_groups = o->route_active_groups.value;
     }
+    launch_set_blocks(options, model);
 }
 
 /* A model by its numbers, if these are known under a name, too. */
@@ -92,11 +95,12 @@ static const char *name_of(const struct architecture *model)
         if (known[i].layers == model->layers && known[i].hidden == model->hidden &&
             known[i].heads == model->heads && known[i].kv_heads == model->kv_heads &&
             known[i].ffn == model->ffn && known[i].experts == model->experts &&
-            known[i].kv_rank == model->kv_rank && known[i].experts_every == model->experts_every &&
-            known[i].gated == model->gated && known[i].rms_norm == model->rms_norm &&
-            known[i].biased == model->biased && known[i].causal == model->causal &&
-            known[i].post_norm == model->post_norm && known[i].vocabulary <= model->vocabulary &&
-            model->vocabulary < known[i].vocabulary + 4096)
+            !known[i].mixers == !model->mixers && !known[i].vision &&
+            known[i].index_keys == model->index_keys && known[i].kv_rank == model->kv_rank &&
+            known[i].experts_every == model->experts_every && known[i].gated == model->gated &&
+            known[i].rms_norm == model->rms_norm && known[i].biased == model->biased &&
+            known[i].causal == model->causal && known[i].post_norm == model->post_norm &&
+            known[i].vocabulary <= model->vocabulary && model->vocabulary < known[i].vocabulary + 4096)
             return known[i].name;
     return NULL;
 }

@@ -237,6 +237,10 @@ const char *launch_device_in(const char *text);
 bool launch_read_layout(struct launch_options *options, const struct launch_argument *argument,
                         struct error *err);
 
+/* Reads blocks of several kinds, and gives them to a model that has its other numbers. */
+bool launch_settle_blocks(struct launch_options *options, struct error *err);
+void launch_set_blocks(struct launch_options *options, struct architecture *model);
+
 /* Sets the vocabulary of a known tokenizer: by the name of a model in an argument, "256k" in a name, or the class of
  * the tokenizer. It is padded unless the padding is given. */
 void launch_settle_vocabulary(struct launch_options *options, const char *tokenizer);

@@ -1,0 +1,1 @@
+torchrun --nproc_per_node 8 pretrain_hybrid.py --hybrid-layer-pattern "M-M*E|GM/MM" --pipeline-model-parallel-size 2 --hidden-size 1024 --num-attention-heads 16 --num-experts 4 --seq-length 2048 --micro-batch-size 1 --experimental-attention-variant gdn --linear-attention-freq ([1]*3+[0])*2
