@@ -70,6 +70,7 @@ NEVER_CALLED(trace_writer_added);
 NEVER_CALLED(trace_writer_rows);
 NEVER_CALLED(trace_is_selected);
 NEVER_CALLED(trace_unfinished);
+NEVER_CALLED(trace_reader_rename);
 NEVER_CALLED(trace_select);
 NEVER_CALLED(trace_process_info);
 NEVER_CALLED(trace_file_info);
