@@ -243,8 +243,8 @@ int likeness_mixture(const struct likeness *likeness, const char *without, int w
     return narrow(which, count, trains_as, likeness);
 }
 
-/* ln: the spread of a job that was not priced, or of which no two prices tell one, the median of the published runs; the
- * least, as the formula itself is no better; and the most, beyond which errors of families left out do not grow. */
+/* ln: the spread of a job that was not priced, or of which no two prices tell one, the median of the published runs;
+ * the least, as the formula itself is no better; and the most, beyond which errors of families left out do not grow. */
 #define USUAL_SPREAD 0.4
 #define LEAST_SPREAD 0.2
 #define MOST_SPREAD  1.0

@@ -218,7 +218,7 @@ static double quantile(struct weighted *errors, int count, double share)
     return errors[count - 1].error;
 }
 
-/* Returns the share of the middle of the errors that has an error: the inverse of two quantiles; 1: beyond all of them. */
+/* Returns the share of the middle of the errors that has an error: the inverse of two quantiles; 1: beyond all. */
 static double level_of(struct weighted *errors, int count, double error)
 {
     double total = 0.0, at = 0.0, position = 1.0, middle = 0.0;
@@ -297,12 +297,13 @@ static void collect(struct estimate *estimate, const struct residuals *known, do
 
 /* ---- errors of groups that were left out ---- */
 
-/* Sets quantiles of the errors of sources, and of families, that were left out, and the share of the middle that has 80 %
- * of both: of those that are not left out now. */
+/* Sets quantiles of the errors of sources, and of families, that were left out, and the share of the middle that has
+ * 80 % of both: of those that are not left out now. */
 static void set_unseen(struct residuals *known, residual_filter *left_out, const void *context)
 {
     struct weighted sources[2][RESIDUALS_MAX], families[RESIDUALS_MAX], levels[2 * RESIDUALS_MAX];
-    int counts[2] = {0, 0}, count = 0, all = known->count < RESIDUALS_MAX ? known->count : RESIDUALS_MAX;
+    int counts[2] = {0, 0}, count = 0, level = 0,
+        all = known->count < RESIDUALS_MAX ? known->count : RESIDUALS_MAX;
     for (int i = 0; i < all; i++) {
         const struct residual *row = &known->rows[i];
         bool experts = has_experts(&row->likeness);
@@ -310,8 +311,9 @@ static void set_unseen(struct residuals *known, residual_filter *left_out, const
             continue;
         sources[experts][counts[experts]++] = (struct weighted){fabs(row->apart), row->of_kind};
         families[count] = (struct weighted){row->unlike, row->of_family};
-        levels[2 * count] = (struct weighted){row->level_apart, row->of_source};
-        levels[2 * count++ + 1] = (struct weighted){row->level_unlike, row->of_family};
+        count++;
+        levels[level++] = (struct weighted){row->level_apart, row->of_source};
+        levels[level++] = (struct weighted){row->level_unlike, row->of_family};
     }
     for (int i = 0; i < UNSEEN_COUNT; i++)
         for (int k = 0; k < 2; k++)
@@ -321,7 +323,7 @@ static void set_unseen(struct residuals *known, residual_filter *left_out, const
         double share = (i + 0.5) / UNLIKE_COUNT;
         known->unlike[i] = count > 0 ? quantile(families, count, share) : 2.0 * share - 1.0;
     }
-    known->share = count > 0 ? quantile(levels, 2 * count, INSIDE) : INSIDE;
+    known->share = count > 0 ? quantile(levels, level, INSIDE) : INSIDE;
 }
 
 static int count_left_out(const struct residuals *known, residual_filter *left_out, const void *context)
@@ -332,7 +334,7 @@ static int count_left_out(const struct residuals *known, residual_filter *left_o
     return count;
 }
 
-/* Sets all of an estimate but its interval, for which it leaves the errors. Returns their share that is to be inside. */
+/* Sets all of an estimate but its interval, for which it leaves the errors. Returns the share that is to be inside. */
 static double estimate_errors(struct estimate *estimate, const struct residuals *known,
                               residual_filter *left_out, const void *context, struct errors *errors)
 {

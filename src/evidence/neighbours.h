@@ -29,8 +29,8 @@
  * (likeness_support): the farther they are, the wider the interval. Of a device that is known from its data sheet
  * alone, without any run, the first set is that of such devices whose runs were left out.
  *
- * Errors of few runs lie too near to each other, or too far apart. So the quantiles are not 10 and 90 %, but those between
- * which 80 % of the known runs lie when their sources, and then their families, are left out, each group counting once
+ * Errors of few runs lie too near to each other, or too far apart. So the quantiles are not 10 and 90 %, but those
+ * between which 80 % of the known runs lie when their sources, and then their families, are left out, each group counting once
  * (distributional conformal prediction, Chernozhukov et al., PNAS 118, 2021): `level` is the least share of the middle
  * that has a run.
  *

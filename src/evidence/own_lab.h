@@ -2,11 +2,11 @@
  *
  * A lab's jobs share clocks, hosts and a network, and so three numbers: the time of kernels, that of transfers that
  * stay exposed, both as shares of the expected ones, and seconds that each block and micro-batch take in addition (a
- * host that launches slowly, a kernel that is missing). They are the most probable ones given the runs and what is usual
- * (a normal prior for each), so that few runs or runs that do not tell the three apart move them little. Then they are
+ * host that launches slowly, a kernel that is missing). They are the most probable ones given the runs and what is
+ * usual (a normal prior for each), so that few runs or runs that do not tell the three apart move them little. Then they are
  * shrunk by what they are worth: of five shares of them, including none, the one that predicts jobs left out best, by
- * more than chance, and not worse at the 90th percentile, times n / (n + 3). A job of other software counts on them as far as software is
- * alike (likeness_support). */
+ * more than chance, and not worse at the 90th percentile, times n / (n + 3). A job of other software counts on them as
+ * far as software is alike (likeness_support). */
 #ifndef REHEARSE_EVIDENCE_OWN_LAB_H
 #define REHEARSE_EVIDENCE_OWN_LAB_H
 
