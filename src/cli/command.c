@@ -196,6 +196,12 @@ static bool unknown_option(const struct parse *parse, const char *word, size_t l
     if (nearest)
         return error_set(err, ERROR_USAGE, "%s: unknown option '--%s', did you mean '--%s'?", command, name,
                          nearest);
+    for (size_t i = 0; commands[i]; i++)
+        for (struct option_walk walk = command_options(commands[i]); option_next(&walk);)
+            if (strcmp(walk.spec->name, name) == 0)
+                return error_set(err, ERROR_USAGE,
+                                 "%s: unknown option '--%s', which '%s' has; see 'rehearse help %s'", command,
+                                 name, commands[i]->name, command);
     return error_set(err, ERROR_USAGE, "%s: unknown option '--%s', see 'rehearse help %s'", command, name,
                      command);
 }
