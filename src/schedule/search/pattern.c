@@ -392,7 +392,7 @@ static bool try_blocks(struct evaluation *evaluation, const struct search_goal *
     pattern->period = SLOTS;
     int count = made ? list_blocks(pattern, blocks) : 0;
     for (int rules = 0; rules < PULL_RULES; rules++)
-        for (int i = 0; i < count && evaluation->evaluated < effort; i++) {
+        for (int i = 0; i < count && evaluation->evaluated < effort && !stop_wanted(); i++) {
             if (pool->count > 0 && pool->value[0] < goal->value + problem->hair)
                 break;
             place_block(pattern, &blocks[i]);
