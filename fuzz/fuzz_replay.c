@@ -1,10 +1,13 @@
 /* Recorded runs of GPUs: the first byte tells a table ('c') and a profile of XLA ('x') from a trace. What is read is played: with measured lags every
- * activity starts when it was recorded, and its table is read back as it was. */
+ * activity starts when it was recorded, its table is read back as it was, and two ranks with it have the same clock. */
+#include "sim/replay/parts.h"
 #include "sim/replay/play.h"
+#include "sim/replay/ranks.h"
 #include "walk.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +45,42 @@ static void read_back(const struct replay *replay)
     text_release(&second);
 }
 
+/* A run of two ranks with the same recording: their clocks agree. */
+static void align(const struct replay *replay)
+{
+    struct ranks run = {.world = -1, .count = 2};
+    struct ranks_step *steps;
+    struct error err = {0};
+    size_t count;
+    run.members = calloc(2, sizeof *run.members);
+    require(run.members);
+    run.members[0].path = run.members[1].path = "fuzz.json";
+    require(ranks_collect(&run, 0, replay, &err) && ranks_collect(&run, 1, replay, &err));
+    require(ranks_align(&run, &err));
+    require(run.members[0].offset == 0 && run.members[1].offset == 0);
+    require(ranks_steps(replay, &steps, &count, &err));
+    free(steps);
+    ranks_release(&run);
+}
+
+/* The parts of a merged file hold all its activities. */
+static void divide(const struct replay *replay)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < replay->part_count; i++) {
+        struct replay part;
+        struct replay_graph graph;
+        struct error err = {0};
+        require(replay_take_part(replay, (int32_t)i, &part, &err));
+        require(part.count == 0 || replay_graph_make(&graph, &part, &err));
+        sum += part.count;
+        if (part.count > 0)
+            replay_graph_release(&graph);
+        replay_release(&part);
+    }
+    require(replay->part_count == 0 || sum == replay->count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct replay_scale scales[] = {{"*", 3}, {"nccl*", 0.25}};
@@ -62,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     play(&graph, &other, false);
     play(&graph, &typical, false);
     read_back(&replay);
+    align(&replay);
+    divide(&replay);
     replay_graph_release(&graph);
     replay_release(&replay);
     return 0;

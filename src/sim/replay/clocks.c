@@ -63,6 +63,7 @@ static int by_event(const void *a, const void *b)
     int order = order_of(x->sends, y->sends); /* those that are not matched come last */
     order = order ? order : order_of(x->group, y->group);
     order = order ? order : order_of(x->order, y->order);
+    order = order ? order : order_of(x->again, y->again);
     order = order ? order : order_of(x->member, y->member);
     return order ? order : order_of(x->begin, y->begin);
 }
@@ -135,12 +136,24 @@ static bool match_group(struct alignment *all, const struct series *series, size
                        group->assumed ? "of stream " : "", group->name, uneven, count, series[longest].count);
 }
 
+static void count_again(struct ranks *run)
+{
+    for (size_t i = 0; i < run->collective_count; i++) {
+        struct ranks_collective *one = &run->collectives[i], *last = i > 0 ? one - 1 : one;
+        bool same = i > 0 && one->group == last->group && one->member == last->member && one->numbered &&
+                    last->numbered && one->order == last->order;
+        one->again = same ? last->again + 1 : 0;
+    }
+}
+
 static bool match(struct alignment *all, struct error *err)
 {
     struct ranks *run = all->run;
     struct series *series = NULL;
     size_t capacity = 0;
     bool done = sort_items(run->collectives, run->collective_count, sizeof *run->collectives, by_series, err);
+    if (done)
+        count_again(run);
     for (size_t at = 0; done && at < run->collective_count;) {
         size_t count = 0;
         uint32_t group = run->collectives[at].group;
@@ -168,7 +181,7 @@ static size_t event_end(const struct ranks *run, size_t first)
     const struct ranks_collective *list = run->collectives;
     size_t end = first + 1;
     while (end < run->collective_count && !list[end].sends && list[end].group == list[first].group &&
-           list[end].order == list[first].order && list[end].member != list[end - 1].member)
+           list[end].order == list[first].order && list[end].again == list[first].again)
         end++;
     return end;
 }

@@ -85,6 +85,7 @@ struct ranks_collective {
     int64_t bytes;     /* of the rank's input; -1: unknown */
     bool sends;        /* a send or receive, or of groups that are not told: not matched */
     bool numbered;     /* its order was recorded (Seq) */
+    uint32_t again; /* of those with the same order on this rank: several kernels may make one collective */
 };
 
 /* How well the clocks agree: distances of the ends of a collective from their median, after the offsets, in ns. */

@@ -164,8 +164,9 @@ static bool split(const struct replay *replay, struct pieces *pieces)
 bool replay_split_nested(struct replay *replay, struct error *err)
 {
     struct pieces pieces = {.cursor = INT64_MIN};
-    if (replay->count > 0)
-        qsort(replay->activities, replay->count, sizeof *replay->activities, by_stream);
+    if (replay->count == 0)
+        return true;
+    qsort(replay->activities, replay->count, sizeof *replay->activities, by_stream);
     bool done = split(replay, &pieces);
     free(pieces.open);
     if (!done) {

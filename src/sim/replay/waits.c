@@ -41,7 +41,7 @@ static void chain_calls(struct replay_order *order, const struct replay *replay,
         if (replay->calls[i].kind == CALL_LAUNCH)
             at[1] = at[0];
     }
-    memset(last, 0, 2 * (size_t)replay->threads.count * sizeof *last);
+    memset(last, 0, 2 * (size_t)replay->host_count * sizeof *last);
     for (size_t i = replay->call_count; i-- > 0;) {
         int32_t *at = &last[2 * (size_t)replay->calls[i].thread];
         order->next_of_thread[i] = at[0] - 1;
@@ -58,7 +58,7 @@ static void chain_calls(struct replay_order *order, const struct replay *replay,
 bool replay_order_make(struct replay_order *order, const struct replay *replay, struct error *err)
 {
     size_t calls = replay->call_count + 1;
-    int32_t *last = calloc(2 * (size_t)replay->threads.count + 2, sizeof *last);
+    int32_t *last = calloc(2 * (size_t)replay->host_count + 2, sizeof *last);
     *order = (struct replay_order){0};
     order->by_stream = malloc((replay->count + 1) * sizeof *order->by_stream);
     order->first_of_stream = calloc(replay->stream_count + 2, sizeof *order->first_of_stream);
