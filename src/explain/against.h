@@ -1,8 +1,8 @@
 /* Two runs of a job: what became slower.
  *
- * Compared are means over steps: of the step, of each share of a rank's time, and of each kernel's time (both as the mean
- * of all ranks). The interval of a difference is Welch's, of 95 % for each row: t with the degrees of freedom of unequal
- * variances, the steps taken as independent. Of a run with a single step there is none, and all is `unsure`.
+ * Compared are means over steps: of the step, of each share of a rank's time, and of each kernel's time (both as the
+ * mean of all ranks). The interval of a difference is Welch's, of 95 % for each row: t with the degrees of freedom of
+ * unequal variances, the steps taken as independent. Of a run with a single step there is none, and all is `unsure`.
  * A class of kernels is that of sim/replay/classes.h. */
 #ifndef REHEARSE_EXPLAIN_AGAINST_H
 #define REHEARSE_EXPLAIN_AGAINST_H

@@ -1,9 +1,9 @@
 /* Where the time of a recorded job went: all ranks, its steps, the path through them, and what costs most.
  *
  * A lane is a device of a rank (nearly always the rank itself). A step of a lane begins when the device has done all
- * that was launched before the host began the step, or when the host begins it, if that is later; it ends where the next
- * one begins. So steps lie side by side, and the shares of a step (timeline.h) add up to its time. Where a rank has no
- * step that all others have, the whole recording is one step. */
+ * that was launched before the host began the step, or when the host begins it, if that is later; it ends where the
+ * next one begins. So steps lie side by side, and the shares of a step (timeline.h) add up to its time. Where a rank
+ * has no step that all others have, the whole recording is one step. */
 #ifndef REHEARSE_EXPLAIN_EXPLAIN_H
 #define REHEARSE_EXPLAIN_EXPLAIN_H
 
@@ -105,7 +105,8 @@ void explain_step_shares(const struct explain *explain, size_t lane, size_t step
 /* The time of a name in a step, of all lanes together. */
 int64_t explain_name_time(const struct explain *explain, size_t name, size_t step);
 
-/* "compute", "communication", "host", "input" or "skew": of the largest loss, where it is a 20th of the time at least. */
+/* "compute", "communication", "host", "input" or "skew": of the largest loss, where it is a 20th of the time at
+ * least. */
 const char *explain_verdict(const struct explain *explain);
 
 /* Returns whether no loss is as large as that. */

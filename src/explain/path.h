@@ -9,16 +9,19 @@
  * (skew) belongs to that rank: the path goes on there, at the same time. So the path has a piece for every nanosecond
  * of the step, on one device each, and its length is the step's, exactly.
  *
- * Skew. Between two such changes of device the path lies on one rank, in a window in which the others end up waiting
- * for it. Shares of a window add up to its length on each device; so what the others waited, w (their mean), is exactly
- * the sum over shares of (the rank's own, less the others' mean). Of w each share in which it exceeds the others costs
- * its part, in proportion: a rank whose kernels take longer, one whose host or data came late, one whose link is slow.
- * That part is moved from the path's share to the rank's excess; what stays on the path is what all ranks have.
- * Where no rank has half of all excess in compute, it is jitter, and costs what the slowest of n lies above the mean of
- * all n: (n - 1) / n of what it lies above the others.
+ * Skew. In each step the path is compared with the same time on the other members of the largest group that met on
+ * it, but for the lane that it is on longest. The path never waits for a last rank, the others do. Shares add up to the
+ * same time on both sides; so what the others waited, w (their mean), is exactly the sum over shares of (the path's,
+ * less the others' mean). Of w each share in which the path exceeds the others costs its part, in proportion: a rank
+ * whose kernels take longer, one whose host or data came late, one whose link is slow. That part is moved from the
+ * path's share to the excess of the rank that has most of it; what stays is what all ranks have. Exposed communication
+ * in the largest groups that the others have beyond the path is counted as waiting: compute would cover it, had the
+ * last rank been in time. Of exchanges in smaller groups the others' median is taken, since some are in the same group.
+ * Where no rank has two thirds of all excess in compute, it is jitter, and costs what the slowest of n lies above the
+ * mean of all n: (n - 1) / n of what it lies above the others.
  *
  * Bound. The pieces of a path are at most the pieces in the window of each device that it visits: one pass, and one
- * look-up in each other member's sums for each change of device.
+ * look-up in each other member's sums for each step.
  *
  * Check in tests/explain/truth_test.c: runs whose cause and its size are known. */
 #ifndef REHEARSE_EXPLAIN_PATH_H

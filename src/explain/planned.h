@@ -1,11 +1,11 @@
 /* A recorded run beside the simulation of the plan that it follows.
  *
- * Both sides are seconds of a step, as the mean of ranks, cut into the same classes: what the shares of timeline.h are on
- * the recorded side, and the causes of sim/play.h, by layers, on the planned one. Exposed communication is told apart by
- * what its group is for: by the name of the collective or the group's description where they tell ("gradients", "TENSOR_
- * MODEL_PARALLEL_GROUP"), else by the group's ranks, which are taken to be in Megatron's order (tensor, context, data,
- * pipeline). The plan knows no skew, no late host and no idle time without a cause.
- * Waits for other stages and sends are one class: a receive that runs may be either. */
+ * Both sides are seconds of a step, as the mean of ranks, cut into the same classes: what the shares of timeline.h
+ * are on the recorded side, and the causes of sim/play.h, by layers, on the planned one. Exposed communication is
+ * told apart by what its group is for: by the name of the collective or the group's description where they tell
+ * ("gradients", "TENSOR_ MODEL_PARALLEL_GROUP"), else by the group's ranks, which are taken to be in Megatron's order
+ * (tensor, context, data, pipeline). The plan knows no skew, no late host and no idle time without a cause. Waits for
+ * other stages and sends are one class: a receive that runs may be either. */
 #ifndef REHEARSE_EXPLAIN_PLANNED_H
 #define REHEARSE_EXPLAIN_PLANNED_H
 

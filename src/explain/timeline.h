@@ -1,7 +1,7 @@
 /* The time of one device, cut into pieces that each have one meaning.
  *
- * Problem. Activities overlap, and between them a device is idle for reasons that lie in calls of the host. To say where
- * a step's time went, every instant of it must be counted once.
+ * Problem. Activities overlap, and between them a device is idle for reasons that lie in calls of the host. To say
+ * where a step's time went, every instant of it must be counted once.
  *
  * Definition. Let C, X and M be the unions of the intervals of compute kernels, of communication and of copies (as
  * replay_class). An instant t of the window is
@@ -20,8 +20,10 @@
  *     peer       an activity of another device that the trace names as the cause, or what begins is a receive, and
  *                nothing else says why
  *     unknown    nothing in the trace says why
- * Of several collectives that run, the one that began first is meant. By construction the shares of a window add up to
- * its length exactly, in whole nanoseconds, whatever the trace.
+ * Of several collectives that run, the one that began first is meant. Communication and copies that no compute kernel
+ * waited for are not in its way: where the causes of the compute kernel that ends such a time lead to the host or to
+ * its stream, that part is idle time by that cause, though an exchange runs. By construction the shares of a window add
+ * up to its length exactly, in whole nanoseconds, whatever the trace.
  *
  * Bound. One pass over starts and ends, and over each event of the host at most once for each gap that it lies in:
  * O(n log n) for the ends' order. 16 bytes a piece, about 2.5 pieces an activity; the graph is not needed afterwards.

@@ -1,5 +1,5 @@
-/* Runs of a made-up job, of which one cause is known that makes it slower, and by how much: the same job without it runs,
- * too. It has to be named first, with its size. */
+/* Runs of a made-up job, of which one cause is known that makes it slower, and by how much: the same job without it
+ * runs, too. It has to be named first, with its size. */
 #include "core/random.h"
 #include "explain/explain.h"
 #include "support/folder.h"

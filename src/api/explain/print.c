@@ -27,9 +27,9 @@ static void tell_lane(const struct explain *explain, int32_t lane, struct text *
 {
     const struct explain_lane *at = &explain->lanes[lane];
     text_format(out, "rank %lld", (long long)explain->run.members[at->member].rank);
-    if ((size_t)lane + 1 < explain->lane_count && at[1].member == at->member)
-        text_format(out, " (device %lld)", (long long)at->device);
-    else if (lane > 0 && at[-1].member == at->member)
+    bool several = ((size_t)lane + 1 < explain->lane_count && at[1].member == at->member) ||
+                   (lane > 0 && at[-1].member == at->member);
+    if (several)
         text_format(out, " (device %lld)", (long long)at->device);
 }
 
