@@ -35,6 +35,18 @@ static const struct {
 } differences[] = {ROWS_likeness};
 _Static_assert(sizeof differences / sizeof *differences == DIFFERENCES, "a row for each difference");
 
+static const struct {
+    const char *name;
+    double number;
+    const char *unit, *source;
+} doubts[] = {ROWS_doubt};
+_Static_assert(sizeof doubts / sizeof *doubts == DOUBTS, "a row for each number");
+
+double likeness_doubt(enum doubt which)
+{
+    return doubts[which].number;
+}
+
 #define SAME_MODEL 20.0 /* models of so many sizes per doubling: equal sizes are one model */
 
 /* Blocks and steps that are longer than this (milliseconds, seconds) hide what the host does. */
@@ -243,12 +255,6 @@ int likeness_mixture(const struct likeness *likeness, const char *without, int w
     return narrow(which, count, trains_as, likeness);
 }
 
-/* ln: the spread of a job that was not priced, or of which no two prices tell one, the median of the published runs;
- * the least, as the formula itself is no better; and the most, beyond which errors of families left out do not grow. */
-#define USUAL_SPREAD 0.4
-#define LEAST_SPREAD 0.2
-#define MOST_SPREAD  1.0
-
 /* Appends the times by some software; returns how many there are then. */
 static int add_times(const struct likeness *likeness, const int *which, int others, double *times, int count)
 {
@@ -267,7 +273,7 @@ struct likeness_spread likeness_spread(const struct likeness *likeness, bool for
     for (int i = 0; i < LIKENESS_OTHERS; i++)
         priced |= likeness->others[i] != 0.0;
     if (!priced)
-        return (struct likeness_spread){0.0, USUAL_SPREAD};
+        return (struct likeness_spread){0.0, likeness_doubt(DOUBT_USUAL_SPREAD)};
     int others = likeness_mixture(likeness, without, which);
     count = add_times(likeness, which, others, times, count);
     center = quantile_of(times, count, 0.5);
@@ -276,8 +282,9 @@ struct likeness_spread likeness_spread(const struct likeness *likeness, bool for
         times[0] = 0.0;
         count = add_times(likeness, which, of_time(likeness, without, which), times, forget ? 0 : 1);
     }
-    double range = count > 1 ? times[count - 1] - times[0] : USUAL_SPREAD;
-    return (struct likeness_spread){center, hypot(fmin(range, MOST_SPREAD), LEAST_SPREAD)};
+    double range = count > 1 ? times[count - 1] - times[0] : likeness_doubt(DOUBT_USUAL_SPREAD);
+    return (struct likeness_spread){
+        center, hypot(fmin(range, likeness_doubt(DOUBT_MOST_SPREAD)), likeness_doubt(DOUBT_LEAST_SPREAD))};
 }
 
 static double support(enum difference which, bool differs)

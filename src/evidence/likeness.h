@@ -22,6 +22,22 @@ enum likeness_size {
     LIKENESS_SIZES
 };
 
+/* Numbers of corrections and intervals, by their rows in data/names.yaml. */
+enum doubt {
+    DOUBT_MEASURED,
+    DOUBT_USUAL,
+    DOUBT_ODD,
+    DOUBT_ENOUGH,
+    DOUBT_UNSEEN,
+    DOUBT_NO_SUPPORT,
+    DOUBT_OTHER_NAME,
+    DOUBT_USUAL_SPREAD,
+    DOUBT_LEAST_SPREAD,
+    DOUBT_MOST_SPREAD,
+    DOUBTS
+};
+double likeness_doubt(enum doubt which);
+
 #define LIKENESS_OTHERS 9 /* of software_mixture */
 
 /* Kinds of models, whose training differs in more than size. */

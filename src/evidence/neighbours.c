@@ -7,29 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Standard deviations of one measurement, and of the formula's error where nothing is known of it. */
-#define MEASURED 0.015
-#define USUAL    0.1
+#define MEASURED likeness_doubt(DOUBT_MEASURED)
+#define USUAL    likeness_doubt(DOUBT_USUAL)
 #define LEAST    0.002 /* share of the variance that a measurement has at least, for the solver's sake */
 #define MOST     0.5
-
-/* An error larger than this is not believed further. */
-#define ODD 0.8
-
-/* The share of the variance that runs must explain for their errors to count in full. */
-#define ENOUGH 0.8
+#define ODD      likeness_doubt(DOUBT_ODD)
 
 /* Runs further away say nothing. */
 #define FAR 5.0
 
 /* The weight of errors of sources left out, in runs like the job itself; and the share that an interval is to hold. */
-#define UNSEEN_WEIGHT 2.0
+#define UNSEEN_WEIGHT likeness_doubt(DOUBT_UNSEEN)
 #define INSIDE        0.8
 
 /* Runs that support a job, and what is missing to their number counts as so far. */
 #define SUPPORTERS 3
-#define NO_SUPPORT 5.0
-#define OTHER_NAME 1.0 /* of software that is called like none of the runs' */
+#define NO_SUPPORT likeness_doubt(DOUBT_NO_SUPPORT)
+#define OTHER_NAME likeness_doubt(DOUBT_OTHER_NAME)
 
 /* Where fewer runs are left out, the errors of all known ones are taken, of which these are a hundredth. */
 #define FEW           8
@@ -176,7 +170,7 @@ static double expect(struct estimate *estimate)
     estimate->unexplained = 1.0;
     for (int i = 0; i < estimate->count; i++)
         estimate->unexplained -= weights[i] * estimate->neighbours[i].correlation;
-    double believable = fmin(fmax(1.0 - estimate->unexplained, 0.0) / ENOUGH, 1.0);
+    double believable = fmin(fmax(1.0 - estimate->unexplained, 0.0) / likeness_doubt(DOUBT_ENOUGH), 1.0);
     for (int i = 0; i < estimate->count; i++) {
         struct neighbour *neighbour = &estimate->neighbours[i];
         neighbour->moved = believable * weights[i] * believed(neighbour->row->log_ratio);

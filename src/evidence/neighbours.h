@@ -8,7 +8,7 @@
  * per cent, in units of the formula's error around the job: where it is wrong by a third for a page of runs, a run of
  * that page is worth more than where it is wrong by a fiftieth.
  *
- * Expected errors are shrunk once more where the runs explain less than ENOUGH of the variance: without that, runs that
+ * Expected errors are shrunk once more where the runs explain less than 80 % of the variance: without that, runs that
  * were left out by source, device or model were worse than by the formula alone (tests/evidence/harm_test.c).
  *
  * The interval. What it has to hold is the error of a job of a group (a source, a software, a kind of job) that nobody
