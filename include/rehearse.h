@@ -189,7 +189,7 @@ RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh
 struct rh_plan_request {
     size_t size;
     const char *model, *device, *profile, *cluster, *objective, *global_batch, *devices;
-    const char *software, *precision, *links, *calibration, *inside, *across, *network, *flags;
+    const char *software, *precision, *links, *calibration, *inside, *across, *flags;
     const char *search, *allreduce, *memory, *rules, *import_as;
     const char *price, *plan, *emit, *output, *figure;
     const rh_plan *from; /* a plan instead of a search, as `plan` is one by its file */
@@ -201,6 +201,7 @@ struct rh_plan_request {
     const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
     const char *page;            /* written: the answer as an HTML file */
     bool explain_memory;
+    const char *network;
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
@@ -282,15 +283,15 @@ struct rh_elastic_request {
         policies; /* files; "3,7", what is lost, and what returns; "restart,oobleck" */
     const char *cluster, *optimizer, *method, *output, *figure;
     const char *failures, *rate, *life, *save_interval, *spares, *timeline;
-    const char *slow_policy; /* "ignore,move" */
     int64_t faults, microbatches, seeds, seed, need, nodes, stages;
     double setup, mtbf, repair, together, shape, days, iteration;
     double detect, restart, load, swap, reconfigure, migrate, reroute, notice, save, copy,
         write; /* seconds */
-    double slow_rate, slow_speed, slow_time, slow_detect;
     bool losses;
     struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
     const char *page;       /* written: the answer as an HTML file */
+    const char *slow_policy; /* "ignore,move" */
+    double slow_rate, slow_speed, slow_time, slow_detect;
 };
 RH_API rh_report *rh_elastic(const struct rh_elastic_request *request, const struct rh_call *call,
                              struct rh_error *error);

@@ -282,6 +282,7 @@ static const struct {
     {"straggler", {"1=2"}},
     {"storage", {"no-such-file"}},
     {"replay", {"no-such-file"}},
+    {"kernels", {"no-such-file"}},
     {"what-if", {"no-such-class=2"}},
     {"style", {"no-such-style"}},
     {"import", {"hpgo"}},
