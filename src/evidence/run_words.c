@@ -187,7 +187,8 @@ void run_read_habits(struct run *run, const char *kind, const char *place, const
             job->technique.fused_mlp = job->technique.narrow_attention = SWITCH_ON;
     } else if (perf && bridge && launches_iterations(run)) {
         job->technique.graphs = GRAPHS_ITERATION;
-        job->technique.fused_mlp = job->technique.narrow_attention = SWITCH_ON;
+        job->technique.fused_mlp = SWITCH_ON;
+        job->technique.narrow_attention = contains(notes, "bf16 attention") ? SWITCH_OFF : SWITCH_ON;
         if (job->technique.expert_overlap == OVERLAP_USUAL && !contains(notes, "no A2A overlap"))
             job->technique.expert_overlap = OVERLAP_WEIGHTS;
     } else if (contains(notes, "CUDA graphs") || (perf && bridge && launches_layers(run)))

@@ -162,7 +162,7 @@ static void devices_without_runs_have_wide_intervals(void **state)
         sheets++;
         inside += (double)list[i].inside / list[i].errors.rows;
         assert_int_equal(list[i].extrapolated, list[i].errors.rows);
-        assert_true(list[i].width > 1.35);
+        assert_true(list[i].width > 1.4);
     }
     assert_true(sheets >= 6 && inside / sheets > 0.7);
     free(list);
