@@ -1,6 +1,7 @@
 #include "trace/import/reader.h"
 
 #include "core/caller.h"
+#include "core/file.h"
 #include "trace/import/import.h"
 
 #include <errno.h>
@@ -8,18 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Is this a file or folder, but no database? What cannot be read is left to the reader of stores to say. */
+/* Is this file no database? What cannot be read is left to the reader of stores to say. */
 static bool is_other(const char *path)
 {
     char start[16];
-    struct stat state;
-    if (stat(path, &state) != 0 || (!S_ISREG(state.st_mode) && !S_ISDIR(state.st_mode)))
-        return false;
-    if (S_ISDIR(state.st_mode))
-        return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, start, sizeof start) : 0;
     if (fd >= 0)
@@ -67,7 +62,11 @@ static struct trace_reader *import_and_open(const char *path, struct error *err)
 
 struct trace_reader *trace_open(const char *path, const struct trace_selection *selection, struct error *err)
 {
-    struct trace_reader *reader = is_other(path) ? import_and_open(path, err) : trace_reader_new(path, err);
+    enum file_kind kind;
+    if (!file_look(path, &kind, err))
+        return NULL;
+    bool other = kind == FILE_FOLDER || (kind == FILE_REGULAR && is_other(path));
+    struct trace_reader *reader = other ? import_and_open(path, err) : trace_reader_new(path, err);
     if (!reader || !selection || trace_select(reader, selection, err))
         return reader;
     trace_reader_free(reader);
