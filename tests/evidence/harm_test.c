@@ -15,7 +15,7 @@
 
 #define RUNS  2000
 #define LEAST 5     /* runs of a group, whose median else is one run */
-#define NOISE 0.023 /* of the difference of two measurements */
+#define NOISE 0.021 /* of the difference of two measurements */
 
 static bool same_size(const struct residual *row, const void *of)
 {
