@@ -150,12 +150,12 @@ static bool read_distributed(struct described *from, struct error *err)
                 return false;
             continue;
         }
-        int64_t *value = strcmp(from->json->text, "rank") == 0         ? &from->replay->rank
-                         : strcmp(from->json->text, "world_size") == 0 ? &from->replay->world
-                                                                       : NULL;
+        bool rank = strcmp(from->json->text, "rank") == 0,
+             world = strcmp(from->json->text, "world_size") == 0;
         if (!json_stream_next(from->json, &piece, err) || !json_stream_skip(from->json, piece, err))
             return false;
-        if (value && piece == JSON_NUMBER && !text_whole(from->json->text, "", value))
+        int64_t *value = rank ? &from->replay->rank : &from->replay->world;
+        if ((rank || world) && piece == JSON_NUMBER && !text_whole(from->json->text, "", value))
             return json_stream_error(from->json, err, "expected a whole number, found %.40s",
                                      from->json->text);
     }
