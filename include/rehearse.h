@@ -329,7 +329,7 @@ RH_API rh_report *rh_validate(const struct rh_validate_request *request, const s
 struct rh_price_request {
     size_t size;
     struct rh_list files, set; /* of one job; "NAME=VALUE" */
-    const char *device, *model, *software, *inside, *across, *network;
+    const char *device, *model, *software, *inside, *across;
     const char *links, *calibration; /* files */
     const char *plan;                /* written: the job as it stands */
     int64_t devices, sequence, devices_per_node;
@@ -337,6 +337,7 @@ struct rh_price_request {
     bool alone, explain, no_neighbours, strict;
     const char *root; /* a folder: files that the descriptions name may lie below it, too */
     bool explain_memory;
+    const char *network;
 };
 RH_API rh_report *rh_price(const struct rh_price_request *request, const struct rh_call *call,
                            struct rh_error *error);

@@ -1,4 +1,5 @@
 /* What runs say in words: their software, adapters, and models that have no name. */
+#include "evidence/likeness.h"
 #include "evidence/run_words.h"
 #include "evidence/validate.h"
 
@@ -77,16 +78,19 @@ static void unknown_software_is_a_mixture(void **state)
                                "H100,8,Megatron-LM,bf16,1,64,llama-3-8b,1,1,full\n"
                                "H100,8,fsdp,bf16,1,64,llama-3-8b,1,1,full\n");
     validation_predict(&v, NULL);
-    int faster = 0, slower = 0;
-    for (int i = 0; software_mixture[i]; i++) {
+    int faster = 0, slower = 0, which[LIKENESS_OTHERS];
+    struct likeness likeness = likeness_of(&v.runs[0].job, &v.runs[0].predicted);
+    int count = likeness_mixture(&likeness, NULL, which); /* of its time, with its splits */
+    assert_true(count >= 5);
+    for (int i = 0; i < count; i++) {
         struct job job = v.runs[0].job;
-        job.software = software_find(software_mixture[i]);
+        job.software = software_find(software_mixture[which[i]]);
         double seconds = job_time(&job).seconds;
         faster += seconds < v.runs[0].predicted.seconds;
         slower += seconds > v.runs[0].predicted.seconds;
     }
     assert_true(v.runs[0].mixed);
-    assert_int_equal(faster, slower);
+    assert_in_range(faster - slower + 1, 0, 2); /* the middle one, or of an even number the upper */
     assert_true(v.runs[1].undated && !v.runs[1].mixed);
     assert_string_equal(v.runs[1].job.software->name, "megatron-core");
     assert_true(!v.runs[2].undated && !v.runs[2].mixed);
@@ -180,8 +184,8 @@ static void lora_recomputes_what_it_must(void **state)
     /* one block less does not fit */
     struct job job = open->job;
     double block = (none->predicted_memory.activations - full->predicted_memory.activations) / 80.0;
-    assert_true(open->predicted_memory.total + block > (double)job.device->memory);
-    assert_true(open->predicted_memory.total <= (double)job.device->memory);
+    assert_true(job_needed(&job, open->predicted_memory.total + block) > (double)job.device->memory);
+    assert_true(job_needed(&job, open->predicted_memory.total) <= (double)job.device->memory);
     /* what fits is not recomputed */
     assert_true(v.runs[3].fits);
     job = v.runs[3].job;

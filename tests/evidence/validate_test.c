@@ -277,7 +277,7 @@ static void has_reason(const char *columns, const char *cells, const char *reaso
 
 /* Each run that worked fits, if not with what its row says or is assumed to mean, then with some value of what the row
  * leaves open. Two rows of the first table are known not to,
- * one of which is 3 % over a V100's memory, and one of the second, whose recomputation is of a later file. */
+ * 3 and 5 % over a V100's memory with all of DeepSpeed's savings of 2021, and one of the second, whose recomputation is of a later file. */
 static void runs_that_ran_fit(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void runs_that_ran_fit(void **state)
         print_message("# %s: %d of %d, and %d of %d that leave settings open, do not fit\n", tables[t],
                       score.wrongly_refused, score.ran, score.open_refused, score.open);
         assert_true(score.ran + score.open >= 60);
-        assert_true(score.open_refused <= 1);
+        assert_true(score.open_refused <= (t == 0 ? 2 : 1));
         assert_true(score.wrongly_refused <= 1);
         validation_release(&v);
         free(path);
