@@ -38,7 +38,10 @@ void explain_print_changes(const struct explain_changes *changes, struct text *o
     double sign = step->more < 0 ? -1 : 1;
     const struct explain_change *share = largest(changes->shares, EXPLAIN_SHARES, sign);
     const struct explain_change *kernel = largest(changes->kernels, changes->kernel_count, sign);
-    text_format(out, "%s: %.3f ms a step after %.3f (%+.3f, %+.1f %%)", sign < 0 ? "faster" : "slower",
+    text_format(out, "%s: %.3f ms a step after %.3f (%+.3f, %+.1f %%)",
+                fabs(step->more) <= SHOWN * step->before ? "as fast"
+                : sign < 0                               ? "faster"
+                                                         : "slower",
                 1e3 * step->now, 1e3 * step->before, 1e3 * step->more,
                 100 * explain_share_of(step->more, step->before));
     if (!isnan(step->low) && !step->sure)

@@ -148,7 +148,7 @@ static bool add_all(struct import *import, const struct replay *replay, struct e
     }
     for (size_t i = 0; i < replay->mark_count; i++) {
         const struct replay_mark *mark = &replay->marks[i];
-        const struct replay_stream host = {-1, mark->thread};
+        const struct replay_stream host = {.device = -1, .number = mark->thread};
         if (!add(import, replay, "user_annotation", mark->name, &host, mark->begin, mark->duration, err))
             return false;
     }
