@@ -38,17 +38,18 @@ void explain_print_changes(const struct explain_changes *changes, struct text *o
     double sign = step->more < 0 ? -1 : 1;
     const struct explain_change *share = largest(changes->shares, EXPLAIN_SHARES, sign);
     const struct explain_change *kernel = largest(changes->kernels, changes->kernel_count, sign);
+    bool alike = fabs(step->more) <= SHOWN * step->before;
     text_format(out, "%s: %.3f ms a step after %.3f (%+.3f, %+.1f %%)",
-                fabs(step->more) <= SHOWN * step->before ? "as fast"
-                : sign < 0                               ? "faster"
-                                                         : "slower",
+                alike      ? "as fast"
+                : sign < 0 ? "faster"
+                           : "slower",
                 1e3 * step->now, 1e3 * step->before, 1e3 * step->more,
                 100 * explain_share_of(step->more, step->before));
     if (!isnan(step->low) && !step->sure)
         text_add(out, ", within the noise of steps");
-    if (share)
+    if (share && !alike)
         text_format(out, "; most of it %s (%+.3f)", share->name, 1e3 * share->more);
-    if (kernel)
+    if (kernel && !alike)
         text_format(out, ", of kernels %.*s (%+.3f)", NAME_WIDTH, kernel->name, 1e3 * kernel->more);
     text_format(out,
                 "\n\n%10s  %10s  %10s  %21s    ms a step and rank (* sure: 95 %% by Welch's t over steps)\n",
