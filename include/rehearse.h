@@ -288,8 +288,8 @@ struct rh_elastic_request {
     double detect, restart, load, swap, reconfigure, migrate, reroute, notice, save, copy,
         write; /* seconds */
     bool losses;
-    struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
-    const char *page;       /* written: the answer as an HTML file */
+    struct rh_handles from;  /* plans, and reports of rh_templates, besides the files */
+    const char *page;        /* written: the answer as an HTML file */
     const char *slow_policy; /* "ignore,move" */
     double slow_rate, slow_speed, slow_time, slow_detect;
 };

@@ -127,8 +127,7 @@ bool command_execute(int argc, char **argv, struct error *err);
 
 extern const struct command command_calibrate, command_check_plan, command_compare, command_completion,
     command_cost, command_dataset_generate, command_dataset_scale, command_dataset_verify, command_elastic,
-    command_explain,
-    command_feed, command_figure_distribution, command_figure_plan, command_figure_steps,
+    command_explain, command_feed, command_figure_distribution, command_figure_plan, command_figure_steps,
     command_figure_throughput, command_figure_timeline, command_help, command_measure_layers,
     command_measure_links, command_plan, command_price, command_profile_convert, command_profile_show,
     command_report, command_run, command_simulate, command_sweep, command_templates, command_trace,

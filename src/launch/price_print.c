@@ -112,8 +112,8 @@ static void print_job(const struct launch_price *price, struct text *out)
 {
     const struct job *job = &price->job;
     const struct architecture *model = job->model;
-    text_format(out, "\n%s: %d blocks, hidden %" PRId64 ", %.4g B parameters; on %d x %s%s%s%s",
-                model->name, model->layers, model->hidden, architecture_parameters(model) / 1e9, job->devices,
+    text_format(out, "\n%s: %d blocks, hidden %" PRId64 ", %.4g B parameters; on %d x %s%s%s%s", model->name,
+                model->layers, model->hidden, architecture_parameters(model) / 1e9, job->devices,
                 job->device->name, price->options->device_said ? " (by " : "",
                 price->options->device_said ? price->options->device_said : "",
                 price->options->device_said ? ")" : "");

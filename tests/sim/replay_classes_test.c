@@ -113,7 +113,7 @@ static void recorded_runs_have_few_unknown_names(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct replay replay;
         struct replay_class_sum *sums;
-        size_t count;
+        size_t count = 0;
         struct error err;
         char *path = reference_path(files[i]);
         if (!path)

@@ -90,8 +90,7 @@ const char *explain_loss_mend(const struct explain_loss *loss)
         [LOSS_DATA] =
             "more workers, prefetching, pinned memory, or faster storage ('rehearse feed' measures it)",
         [LOSS_HOST] =
-            "fewer and longer kernels (CUDA graphs, torch.compile, fusion), less work between launches, "
-            "no waits of the host for the device",
+            "fewer and longer kernels (CUDA graphs, torch.compile, fusion), and fewer waits of the host",
         [LOSS_COPIES] = "pinned memory and a stream of their own",
         [LOSS_GAPS] = "CUDA graphs or fused kernels, fewer waits between streams",
         [LOSS_PEER] = "more micro-batches or another schedule",

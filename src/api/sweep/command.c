@@ -316,9 +316,8 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
         const struct link_axis *axis = &asking->links[i];
         ok = speed_up(plan, axis->name, axis->factors[at[FIRST_LINK + i]], speeds, err);
     }
-    const struct sim_options options = {.schedule = strcmp(schedule, "plan") == 0 ? NULL : schedule,
-                                        .plain = true,
-                                        .link_speeds = speeds};
+    const struct sim_options options = {
+        .schedule = strcmp(schedule, "plan") == 0 ? NULL : schedule, .plain = true, .link_speeds = speeds};
     struct sim_result result;
     struct plan played = *plan; /* it has its prices: nothing is added to it */
     if (ok) {

@@ -2,8 +2,8 @@
 
 #include "figure/gnuplot.h"
 #include "figure/tally.h"
-#include "trace/similarity/similarity.h"
 #include "trace/import/reader.h"
+#include "trace/similarity/similarity.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "figure/gnuplot.h"
 #include "figure/trace/columns.h"
 #include "figure/trace/phases.h"
-#include "trace/similarity/similarity.h"
 #include "trace/import/reader.h"
+#include "trace/similarity/similarity.h"
 
 #include <math.h>
 #include <stdio.h>
