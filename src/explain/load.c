@@ -62,7 +62,7 @@ static bool list_data(struct reading *reading)
             continue;
         }
         struct explain_span span = {mark->begin, end};
-        if (!VECTOR_ADD(reading->data, reading->data_count, reading->data_capacity, span))
+        if (!VECTOR_ADD(reading->data, reading->data_count, reading->data_capacity, span) || !reading->data)
             return error_memory(reading->err);
     }
     return true;
