@@ -173,9 +173,9 @@ static void read_kernel_classes(const char *text, size_t length)
     }
     require(classes.count > 0);
     for (int i = 0; i < classes.count; i++)
-        require(classes.rules[i].class > KERNEL_UNKNOWN && classes.rules[i].class < KERNEL_CLASSES &&
+        require(classes.rules[i].class > CLASS_UNKNOWN && classes.rules[i].class < KERNEL_CLASSES &&
                 classes.rules[i].piece_count > 0);
-    require(kernel_class_of(&classes, "void flash_fwd_kernel<1>()")->class > KERNEL_UNKNOWN);
+    require(kernel_class_of(&classes, "void flash_fwd_kernel<1>()")->class > CLASS_UNKNOWN);
     kernel_classes_release(&classes);
 }
 

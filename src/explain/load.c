@@ -112,7 +112,7 @@ static bool add_name(struct reading *reading, uint32_t text, unsigned class, uin
         return true;
     size_t stride = reading->loading->step_count;
     const struct kernel_rule *rule = reading->replay.rules ? reading->replay.rules[text] : NULL;
-    struct explain_name made = {.kind = rule ? rule->class : KERNEL_UNKNOWN,
+    struct explain_name made = {.kind = rule ? rule->class : CLASS_UNKNOWN,
                                 .name = arena_string(&explain->arena, name),
                                 .class = class,
                                 .row = explain->name_count};

@@ -26,9 +26,9 @@ const char *const kernel_class_names[KERNEL_CLASSES] = {
 
 enum kernel_group kernel_class_group(enum kernel_class class)
 {
-    return class >= KERNEL_COPY         ? KERNEL_MEMORY
-           : class >= KERNEL_ALL_REDUCE ? KERNEL_COMMUNICATION
-                                        : KERNEL_COMPUTE;
+    return class >= CLASS_COPY         ? KERNEL_MEMORY
+           : class >= CLASS_ALL_REDUCE ? KERNEL_COMMUNICATION
+                                       : KERNEL_COMPUTE;
 }
 
 /* --- the table ------------------------------------------------------------------------------------------ */
@@ -38,7 +38,7 @@ static bool read_class(const struct doc *doc, const struct doc_node *map, enum k
 {
     const struct doc_node *node = doc_need(doc, map, "class", err);
     const char *name;
-    int found = KERNEL_UNKNOWN + 1;
+    int found = CLASS_UNKNOWN + 1;
     if (!node || !doc_string(doc, node, &name, err))
         return false;
     while (found < KERNEL_CLASSES && strcmp(kernel_class_names[found], name) != 0)
@@ -187,7 +187,7 @@ static const struct kernel_rule *find_in(const struct kernel_classes *classes, c
 
 const struct kernel_rule *kernel_class_of(const struct kernel_classes *added, const char *name)
 {
-    static const struct kernel_rule unknown = {.pieces = "", .class = KERNEL_UNKNOWN, .library = ""};
+    static const struct kernel_rule unknown = {.pieces = "", .class = CLASS_UNKNOWN, .library = ""};
     char lower[MAX_NAME + 1];
     size_t length = 0;
     once_needed(&once, read_built_in);

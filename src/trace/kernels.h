@@ -11,37 +11,37 @@
 #include <stdint.h>
 
 enum kernel_class {
-    KERNEL_UNKNOWN, /* no rule knows the name: counts as computation */
-    KERNEL_MATMUL,
-    KERNEL_CONVOLUTION,
-    KERNEL_ATTENTION,
-    KERNEL_RECURRENCE,
-    KERNEL_NORM,
-    KERNEL_SOFTMAX,
-    KERNEL_LOSS,
-    KERNEL_EMBEDDING,
-    KERNEL_ROUTING, /* of tokens to experts */
-    KERNEL_OPTIMIZER,
-    KERNEL_QUANTIZATION,
-    KERNEL_ELEMENTWISE,
-    KERNEL_REDUCTION,
-    KERNEL_SORT,
-    KERNEL_INDEX,
-    KERNEL_LAYOUT, /* transposes, concatenations, copies by kernels */
-    KERNEL_RANDOM,
-    KERNEL_PASS, /* a whole pass of a stage, in traces of plans */
-    KERNEL_OTHER,
-    KERNEL_ALL_REDUCE, /* the first one that is communication */
-    KERNEL_REDUCE_SCATTER,
-    KERNEL_ALL_GATHER,
-    KERNEL_ALL_TO_ALL,
-    KERNEL_BROADCAST,
-    KERNEL_REDUCE,
-    KERNEL_SEND_RECV,
-    KERNEL_BARRIER,
-    KERNEL_EXCHANGE, /* the name does not tell which one */
-    KERNEL_COPY,     /* the first one that is memory */
-    KERNEL_FILL,
+    CLASS_UNKNOWN, /* no rule knows the name: counts as computation */
+    CLASS_MATMUL,
+    CLASS_CONVOLUTION,
+    CLASS_ATTENTION,
+    CLASS_RECURRENCE,
+    CLASS_NORM,
+    CLASS_SOFTMAX,
+    CLASS_LOSS,
+    CLASS_EMBEDDING,
+    CLASS_ROUTING, /* of tokens to experts */
+    CLASS_OPTIMIZER,
+    CLASS_QUANTIZATION,
+    CLASS_ELEMENTWISE,
+    CLASS_REDUCTION,
+    CLASS_SORT,
+    CLASS_INDEX,
+    CLASS_LAYOUT, /* transposes, concatenations, copies by kernels */
+    CLASS_RANDOM,
+    CLASS_PASS, /* a whole pass of a stage, in traces of plans */
+    CLASS_OTHER,
+    CLASS_ALL_REDUCE, /* the first one that is communication */
+    CLASS_REDUCE_SCATTER,
+    CLASS_ALL_GATHER,
+    CLASS_ALL_TO_ALL,
+    CLASS_BROADCAST,
+    CLASS_REDUCE,
+    CLASS_SEND_RECV,
+    CLASS_BARRIER,
+    CLASS_EXCHANGE, /* the name does not tell which one */
+    CLASS_COPY,     /* the first one that is memory */
+    CLASS_FILL,
     KERNEL_CLASSES
 };
 
@@ -75,7 +75,7 @@ void kernel_classes_release(struct kernel_classes *classes);
 bool kernel_classes_read(struct error *err);
 
 /* Returns the first rule that knows a name: of the user's (NULL: none), else of the built-in ones; else a rule of
- * KERNEL_UNKNOWN. The built-in table has been read by kernel_classes_read, or else is read now. */
+ * CLASS_UNKNOWN. The built-in table has been read by kernel_classes_read, or else is read now. */
 const struct kernel_rule *kernel_class_of(const struct kernel_classes *added, const char *name);
 
 #endif

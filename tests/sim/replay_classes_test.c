@@ -20,74 +20,74 @@ static void names_of_public_libraries_are_known(void **state)
         enum kernel_class class;
         const char *library;
     } cases[] = {
-        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", KERNEL_ALL_REDUCE,
+        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", CLASS_ALL_REDUCE,
          "NCCL"},
-        {"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", KERNEL_ALL_GATHER, "NCCL"},
+        {"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", CLASS_ALL_GATHER, "NCCL"},
         {"ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-         KERNEL_REDUCE_SCATTER, "NCCL"},
-        {"ncclDevKernel_Reduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", KERNEL_REDUCE, "NCCL"},
-        {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", KERNEL_SEND_RECV, "NCCL"},
-        {"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)", KERNEL_EXCHANGE, "NCCL"},
-        {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)", KERNEL_ALL_TO_ALL, "DeepEP"},
-        {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", KERNEL_ALL_REDUCE,
+         CLASS_REDUCE_SCATTER, "NCCL"},
+        {"ncclDevKernel_Reduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", CLASS_REDUCE, "NCCL"},
+        {"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", CLASS_SEND_RECV, "NCCL"},
+        {"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)", CLASS_EXCHANGE, "NCCL"},
+        {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)", CLASS_ALL_TO_ALL, "DeepEP"},
+        {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", CLASS_ALL_REDUCE,
          "vLLM"},
-        {"all-reduce.17", KERNEL_ALL_REDUCE, "XLA"},
-        {"collective-permute-start.2", KERNEL_SEND_RECV, "XLA"},
-        {"reduce-scatter-start", KERNEL_REDUCE_SCATTER, "XLA"},
-        {"triton_poi_fused_all_gather_into_tensor_3", KERNEL_ELEMENTWISE, "Triton"},
-        {"triton_per_fused__softmax_2", KERNEL_SOFTMAX, "Triton"},
-        {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_7", KERNEL_NORM, "Triton"},
-        {"triton_tem_fused_mm_4", KERNEL_MATMUL, "Triton"},
+        {"all-reduce.17", CLASS_ALL_REDUCE, "XLA"},
+        {"collective-permute-start.2", CLASS_SEND_RECV, "XLA"},
+        {"reduce-scatter-start", CLASS_REDUCE_SCATTER, "XLA"},
+        {"triton_poi_fused_all_gather_into_tensor_3", CLASS_ELEMENTWISE, "Triton"},
+        {"triton_per_fused__softmax_2", CLASS_SOFTMAX, "Triton"},
+        {"triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_7", CLASS_NORM, "Triton"},
+        {"triton_tem_fused_mm_4", CLASS_MATMUL, "Triton"},
         {"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>(Flash_fwd_params)",
-         KERNEL_ATTENTION, "FlashAttention"},
+         CLASS_ATTENTION, "FlashAttention"},
         {"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::Mainloop>>>(Params)",
-         KERNEL_ATTENTION, "FlashAttention"},
+         CLASS_ATTENTION, "FlashAttention"},
         {"fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::bfloat16_"
          "t>)",
-         KERNEL_ATTENTION, "CUTLASS"},
+         CLASS_ATTENTION, "CUTLASS"},
         {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_6_64x128x64_4x1x1",
-         KERNEL_ATTENTION, "cuDNN"},
-        {"_attn_fwd", KERNEL_ATTENTION, ""},
-        {"void ck_tile::kentry<256, 1, ck_tile::FmhaFwdKernel<ck_tile::Pipeline>>(Kargs)", KERNEL_ATTENTION,
+         CLASS_ATTENTION, "cuDNN"},
+        {"_attn_fwd", CLASS_ATTENTION, ""},
+        {"void ck_tile::kentry<256, 1, ck_tile::FmhaFwdKernel<ck_tile::Pipeline>>(Kargs)", CLASS_ATTENTION,
          "Composable Kernel"},
-        {"Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1", KERNEL_MATMUL, "Tensile"},
-        {"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT", KERNEL_MATMUL, "cuBLAS"},
-        {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn", KERNEL_MATMUL, "cuBLAS"},
-        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas", KERNEL_MATMUL, "cuBLAS"},
+        {"Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1", CLASS_MATMUL, "Tensile"},
+        {"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT", CLASS_MATMUL, "cuBLAS"},
+        {"ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_tn", CLASS_MATMUL, "cuBLAS"},
+        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas", CLASS_MATMUL, "cuBLAS"},
         {"void "
          "cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8>(Params)",
-         KERNEL_MATMUL, "CUTLASS"},
-        {"void deep_gemm::fp8_gemm_kernel<4096u, 7168u, 128u>(__nv_bfloat16*, float*)", KERNEL_MATMUL,
+         CLASS_MATMUL, "CUTLASS"},
+        {"void deep_gemm::fp8_gemm_kernel<4096u, 7168u, 128u>(__nv_bfloat16*, float*)", CLASS_MATMUL,
          "DeepGEMM"},
-        {"void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<Traits>(Params)", KERNEL_NORM,
+        {"void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<Traits>(Params)", CLASS_NORM,
          "Transformer Engine"},
         {"void transformer_engine::(anonymous namespace)::cast_transpose_fused_kernel<true>(Param)",
-         KERNEL_QUANTIZATION, ""},
+         CLASS_QUANTIZATION, ""},
         {"void at::native::(anonymous "
          "namespace)::multi_tensor_apply_kernel<at::native::FusedOptimizerTensorListMetadata<4>, "
          "at::native::FusedAdamMathFunctor<float, 4>>(float)",
-         KERNEL_OPTIMIZER, ""},
+         CLASS_OPTIMIZER, ""},
         {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>>(int)",
-         KERNEL_ELEMENTWISE, ""},
+         CLASS_ELEMENTWISE, ""},
         {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, "
          "LogSoftMaxForwardEpilogue>(float*)",
-         KERNEL_LOSS, ""},
-        {"fusion.12 (convolution fusion)", KERNEL_MATMUL, "XLA"},
-        {"fusion.13 (loop fusion)", KERNEL_ELEMENTWISE, "XLA"},
-        {"copy-start.4", KERNEL_COPY, "driver"},
-        {"[CUDA memcpy Host-to-Device]", KERNEL_COPY, "driver"},
-        {"fc-dtype_Float", KERNEL_MATMUL, "MTIA"},
-        {"sigmoid_backward-dtype_Half", KERNEL_ELEMENTWISE, "MTIA"},
-        {"aten::mm", KERNEL_MATMUL, "PyTorch"},
-        {"gloo:all_reduce", KERNEL_ALL_REDUCE, ""},
-        {"ampere_gcgemm_64x64_nt", KERNEL_MATMUL, ""},
-        {"loop_add_fusion_3", KERNEL_ELEMENTWISE, "XLA"},
-        {"gemm_fusion_dot_12", KERNEL_MATMUL, "XLA"},
-        {"input_reduce_fusion", KERNEL_REDUCTION, "XLA"},
-        {"Memcpy HtoD (Pinned -> Device)", KERNEL_COPY, "driver"},
-        {"forward 3", KERNEL_PASS, "rehearse"},
-        {"", KERNEL_UNKNOWN, ""},
-        {"my_kernel", KERNEL_UNKNOWN, ""},
+         CLASS_LOSS, ""},
+        {"fusion.12 (convolution fusion)", CLASS_MATMUL, "XLA"},
+        {"fusion.13 (loop fusion)", CLASS_ELEMENTWISE, "XLA"},
+        {"copy-start.4", CLASS_COPY, "driver"},
+        {"[CUDA memcpy Host-to-Device]", CLASS_COPY, "driver"},
+        {"fc-dtype_Float", CLASS_MATMUL, "MTIA"},
+        {"sigmoid_backward-dtype_Half", CLASS_ELEMENTWISE, "MTIA"},
+        {"aten::mm", CLASS_MATMUL, "PyTorch"},
+        {"gloo:all_reduce", CLASS_ALL_REDUCE, ""},
+        {"ampere_gcgemm_64x64_nt", CLASS_MATMUL, ""},
+        {"loop_add_fusion_3", CLASS_ELEMENTWISE, "XLA"},
+        {"gemm_fusion_dot_12", CLASS_MATMUL, "XLA"},
+        {"input_reduce_fusion", CLASS_REDUCTION, "XLA"},
+        {"Memcpy HtoD (Pinned -> Device)", CLASS_COPY, "driver"},
+        {"forward 3", CLASS_PASS, "rehearse"},
+        {"", CLASS_UNKNOWN, ""},
+        {"my_kernel", CLASS_UNKNOWN, ""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,7 +123,7 @@ static void recorded_runs_have_few_unknown_names(void **state)
         double whole = 0;
         for (size_t j = 0; j < count; j++) {
             whole += sums[j].share;
-            assert_true(sums[j].class != KERNEL_UNKNOWN || sums[j].share <= 0.02);
+            assert_true(sums[j].class != CLASS_UNKNOWN || sums[j].share <= 0.02);
         }
         assert_true(whole > 0.999999 && whole < 1.000001);
         free(sums);
@@ -149,9 +149,9 @@ static void rules_of_users_come_first(void **state)
         fail_msg("%s", err.text);
     assert_string_equal(kernel_class_of(&classes, "void Mine::kernel<1>(int)")->library, "ours");
     assert_string_equal(kernel_class_of(&classes, "mine::kernel")->library, "ours");
-    assert_int_equal(kernel_class_of(&classes, "gemm_very_special")->class, KERNEL_ATTENTION);
-    assert_int_equal(kernel_class_of(&classes, "gemm_very_special2")->class, KERNEL_MATMUL);
-    assert_int_equal(kernel_class_of(&classes, "ncclDevKernel_AllGather")->class, KERNEL_ALL_GATHER);
+    assert_int_equal(kernel_class_of(&classes, "gemm_very_special")->class, CLASS_ATTENTION);
+    assert_int_equal(kernel_class_of(&classes, "gemm_very_special2")->class, CLASS_MATMUL);
+    assert_int_equal(kernel_class_of(&classes, "ncclDevKernel_AllGather")->class, CLASS_ALL_GATHER);
     kernel_classes_release(&classes);
 }
 

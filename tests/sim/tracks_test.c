@@ -62,7 +62,7 @@ static void operations_of_tpus_have_their_category(void **state)
                       SPAN("3", "2", "1", "4", "fusion.4", "\"hlo_category\":\"convolution fusion\"") "{}]");
     assert_int_equal(replay.count, 1);
     assert_string_equal(name_of(&replay, 0), "fusion.4 (convolution fusion)");
-    assert_int_equal(replay.rules[replay.activities[0].name]->class, KERNEL_MATMUL);
+    assert_int_equal(replay.rules[replay.activities[0].name]->class, CLASS_MATMUL);
     replay_release(&replay);
 }
 

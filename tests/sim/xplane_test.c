@@ -196,8 +196,8 @@ static void operations_of_tpus_are_read(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(replay.streams[replay.activities[i].stream].device, 3);
     assert_int_equal(replay.streams[replay.activities[0].stream].number, 2002);
-    assert_int_equal(replay.rules[replay.activities[1].name]->class, KERNEL_MATMUL);
-    assert_int_equal(replay.rules[replay.activities[2].name]->class, KERNEL_COPY);
+    assert_int_equal(replay.rules[replay.activities[1].name]->class, CLASS_MATMUL);
+    assert_int_equal(replay.rules[replay.activities[2].name]->class, CLASS_COPY);
     assert_string_equal(replay.texts[replay.activities[3].name], "all-reduce.4 (all-reduce)");
     assert_int_equal(replay.activities[3].class, REPLAY_COMMUNICATION);
     replay_release(&replay);

@@ -174,7 +174,7 @@ static void print_unknown(const struct replay_result *result, const struct repla
     int shown = 0;
     text_format(out, "unknown kernels take %.2f %% (rules for them: --kernels FILE):", 100 * sum->share);
     for (size_t i = 0; i < result->name_count && shown < MAX_UNKNOWN; i++)
-        if (strcmp(result->names[i].kind, kernel_class_names[KERNEL_UNKNOWN]) == 0)
+        if (strcmp(result->names[i].kind, kernel_class_names[CLASS_UNKNOWN]) == 0)
             text_format(out, "%s %.*s", shown++ > 0 ? "," : "", NAME_WIDTH, result->names[i].name);
     text_add(out, "\n");
 }
@@ -190,7 +190,7 @@ static void print_classes(const struct replay_report *report, struct text *out)
     if (report->class_count > MAX_CLASSES)
         text_format(out, "... and %zu more (--json)\n", report->class_count - MAX_CLASSES);
     for (size_t i = 0; i < report->class_count; i++)
-        if (report->classes[i].class == KERNEL_UNKNOWN && !report->replay->typed)
+        if (report->classes[i].class == CLASS_UNKNOWN && !report->replay->typed)
             print_unknown(report->recorded, &report->classes[i], out);
 }
 

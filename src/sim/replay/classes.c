@@ -15,8 +15,8 @@ static const struct kernel_rule *rule_of(const struct kernel_classes *added, con
                                          const struct replay_activity *activity)
 {
     static const struct kernel_rule moves[REPLAY_CATEGORIES] = {
-        [REPLAY_MEMCPY] = {.pieces = "", .class = KERNEL_COPY, .library = ""},
-        [REPLAY_MEMSET] = {.pieces = "", .class = KERNEL_FILL, .library = ""}};
+        [REPLAY_MEMCPY] = {.pieces = "", .class = CLASS_COPY, .library = ""},
+        [REPLAY_MEMSET] = {.pieces = "", .class = CLASS_FILL, .library = ""}};
     const struct kernel_rule *rule = kernel_class_of(added, replay->texts[activity->name]);
     return activity->category == REPLAY_KERNEL || kernel_class_group(rule->class) == KERNEL_MEMORY
                ? rule

@@ -77,7 +77,7 @@ static void learn(struct similarity_runs *runs, struct name *name, const char *r
         return;
     enum kernel_class class = kernel_class_of(NULL, name->text)->class;
     bool copies = region[0] == 'g' && !runs->wide && kernel_class_group(class) != KERNEL_MEMORY;
-    class = !copies ? class : strncmp(region, "gpu_memset", 10) == 0 ? KERNEL_FILL : KERNEL_COPY;
+    class = !copies ? class : strncmp(region, "gpu_memset", 10) == 0 ? CLASS_FILL : CLASS_COPY;
     name->class = class;
     name->group = kernel_class_group(class);
 }
