@@ -82,10 +82,10 @@ static bool choose_reader(const char *path, const char *text, size_t length, rea
             return true;
         }
     *read = replay_read_kineto;
-    bool seen = refuse_other(path, err) && import_lines_open(&lines, path, text, length, err);
-    if (!seen)
+    if (!refuse_other(path, err))
         return false;
-    seen = import_lines_peek(&lines, &bytes, &length, err);
+    bool seen =
+        import_lines_open(&lines, path, text, length, err) && import_lines_peek(&lines, &bytes, &length, err);
     if (seen && is_execution_trace(bytes))
         *read = replay_read_chakra;
     import_lines_close(&lines);
