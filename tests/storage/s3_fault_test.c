@@ -53,11 +53,13 @@ static int stop_server(void **state)
     return 0;
 }
 
-static struct storage *open_with(int attempts, int depth, double patience)
+static struct storage *open_as(const char *secret, const char *token, int attempts, int depth,
+                               double patience)
 {
     struct error err;
     struct storage_s3_options s3 = {.access_key = "KEY",
-                                    .secret_key = SECRET,
+                                    .secret_key = secret,
+                                    .session_token = token,
                                     .endpoint = endpoint,
                                     .attempts = attempts,
                                     .patience = patience};
@@ -67,6 +69,11 @@ static struct storage *open_with(int attempts, int depth, double patience)
     if (!opened)
         fail_msg("%s", err.text);
     return opened;
+}
+
+static struct storage *open_with(int attempts, int depth, double patience)
+{
+    return open_as(SECRET, NULL, attempts, depth, patience);
 }
 
 static int open_storage(void **state)
@@ -265,6 +272,34 @@ static bool ignore(void *context, const char *name, int64_t size)
     return true;
 }
 
+/* A code is compared as the server sent it, and printed without what is secret. */
+static void test_secrets_that_are_parts_of_codes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *secret, *token, *shown;
+    } cases[] = {
+        {"y", NULL, "HTTP 404 NoSuchKe*: as it was told to"},
+        {"o", NULL, "HTTP 404 N*SuchKey: as it was t*ld t*"},
+        {"NoSuchKey", NULL, "HTTP 404 *********: as it was told to"},
+        {SECRET, "Key", "HTTP 404 NoSuch***: as it was told to"},
+        {SECRET, "", "HTTP 404 NoSuchKey: as it was told to"},
+        {"SlowDown", "InternalError", "HTTP 404 NoSuchKey: as it was told to"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct storage *with = open_as(cases[i].secret, cases[i].token, 3, 4, PATIENCE);
+        struct error err;
+        char name[60];
+        snprintf(name, sizeof name, "status404-1/part-%zu", i);
+        assert_false(read_object(with, name, SIZE, &err));
+        assert_int_equal(err.kind, ERROR_INPUT); /* it is not there: the object may be made */
+        require_text(&err, cases[i].shown);
+        snprintf(name, sizeof name, "status503-2/part-%zu", i);
+        assert_true(read_object(with, name, SIZE, &err));
+        storage_free(with);
+    }
+}
+
 static void test_lists_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -433,6 +468,7 @@ int main(void)
         TEST(test_an_object_that_is_replaced_is_refused),
         TEST(test_an_object_that_ends_early_is_truncated),
         TEST(test_secrets_are_not_repeated),
+        TEST(test_secrets_that_are_parts_of_codes),
         TEST(test_lists_that_make_no_sense_are_refused),
         TEST(test_small_objects_are_put_again),
         TEST(test_uploads_that_fail_are_given_up),

@@ -151,17 +151,20 @@ static const char *meaning(const struct s3_call *call)
     return call->status >= 500 ? "" : "not a response of an S3 server";
 }
 
-/* Sets call->code and the server's message; both to "" if it has none. */
-static void read_failure(const struct s3_config *config, struct s3_call *call, char message[256])
+/* Sets call->code as the server sent it, for comparisons, and the text to print, " CODE: message" without
+ * secrets, which any part of a code may be. Both are "" if it has none. */
+static void read_failure(const struct s3_config *config, struct s3_call *call, char shown[400])
 {
     struct text code = {0}, words = {0};
     s3_parse_failure(call->answer.data, call->answer.length, &code, &words);
+    snprintf(call->code, sizeof call->code, "%s", code.data ? code.data : "");
     if (code.data)
         s3_redact(config, code.data);
     if (words.data)
         s3_redact(config, words.data);
-    snprintf(call->code, sizeof call->code, "%s", code.data ? code.data : "");
-    snprintf(message, 256, "%s", words.data ? words.data : "");
+    bool said = words.length > 0;
+    snprintf(shown, 400, "%s%.*s%s%.*s", *call->code ? " " : "", (int)sizeof call->code - 1,
+             code.data ? code.data : "", said ? ": " : "", 255, said ? words.data : "");
     text_release(&code);
     text_release(&words);
 }
@@ -175,12 +178,12 @@ static bool is_absent(const struct s3_config *config, const struct s3_call *call
     return strcmp(call->code, "NoSuchKey") == 0 || (!*call->code && config->answered && is_head(call));
 }
 
-static bool fail_http(const struct s3_config *config, struct s3_call *call, const char *message)
+static bool fail_http(const struct s3_config *config, struct s3_call *call, const char *shown)
 {
     char why[600];
-    const char *more = *message ? message : *call->code ? "" : meaning(call);
-    snprintf(why, sizeof why, "HTTP %ld%s%s%s%s%s%s", call->status, *call->code ? " " : "", call->code,
-             *more ? ": " : "", more, *call->elsewhere ? ": " : "", call->elsewhere);
+    const char *more = *shown ? "" : meaning(call);
+    snprintf(why, sizeof why, "HTTP %ld%s%s%s%s%s", call->status, shown, *more ? ": " : "", more,
+             *call->elsewhere ? ": " : "", call->elsewhere);
     fail(config, call, why);
     if (is_absent(config, call))
         call->err.kind = ERROR_INPUT;
@@ -235,7 +238,7 @@ static bool is_passing_status(const struct s3_call *call)
 /* Judges a complete answer. Sets *again if its failure may pass. */
 static bool judge_answer(const struct s3_config *config, struct s3_call *call, bool *again)
 {
-    char message[256];
+    char shown[400];
     curl_off_t bytes = -1;
     if (is_head(call))
         curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
@@ -248,15 +251,14 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
         *again = call->done < call->length;
         return !*again || fail(config, call, "the server sent fewer bytes than requested");
     }
-    read_failure(config, call,
-                 message); /* S3 completes uploads with "200 OK" and then says that they failed */
+    read_failure(config, call, shown); /* S3 completes uploads with "200 OK" and then says that they failed */
     if (call->status / 100 == 2 && !*call->code && call->length > 0)
         return fail(config, call, "the server does not support range requests");
     if (call->status / 100 == 2 && !*call->code)
         return is_from_s3(call) ||
                fail(config, call, "not a response of an S3 server: the object has no ETag");
     *again = is_passing_status(call);
-    return fail_http(config, call, message);
+    return fail_http(config, call, shown);
 }
 
 bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call)
