@@ -288,10 +288,11 @@ static bool analyse(struct explain_loading *loading, struct error *err)
     return true;
 }
 
-bool explain_make(struct explain *explain, const char *const *paths, size_t count, struct error *err)
+bool explain_make(struct explain *explain, const char *const *paths, size_t count,
+                  const struct kernel_classes *kernels, struct error *err)
 {
     *explain = (struct explain){0};
-    struct explain_loading loading = {.explain = explain};
+    struct explain_loading loading = {.explain = explain, .kernels = kernels};
     bool done = ranks_open(&explain->run, paths, count, err);
     if (!done)
         return false;

@@ -2,8 +2,9 @@
  *
  * A lane is a device of a rank (nearly always the rank itself). A step of a lane begins when the device has done all
  * that was launched before the host began the step, or when the host begins it, if that is later; it ends where the
- * next one begins. So steps lie side by side, and the shares of a step (timeline.h) add up to its time. Where a rank
- * has no step that all others have, the whole recording is one step. */
+ * next one begins. So steps lie side by side, and the shares of a step (timeline.h) add up to its time. Steps are those
+ * that marks name; of a rank without marks, those of the period of its activities (ranks_period). Where a rank has no
+ * step that all others have, the whole recording is one step. */
 #ifndef REHEARSE_EXPLAIN_EXPLAIN_H
 #define REHEARSE_EXPLAIN_EXPLAIN_H
 
@@ -69,6 +70,12 @@ struct explain_rank {
     struct explain_bound bound;
 };
 
+/* Kernels that no rule knows, ns; part of `total` are those of CUDA graphs, and those without a recorded launch. */
+struct explain_unnamed {
+    int64_t whole; /* of all activities */
+    int64_t total, graphs, unlaunched;
+};
+
 struct explain {
     struct arena arena;
     struct ranks run;
@@ -76,6 +83,8 @@ struct explain {
     struct explain_rank *ranks; /* of each lane */
     size_t lane_count, lane_capacity, rank_capacity;
     int64_t *numbers; /* of steps; NULL: the whole recording is the step */
+    struct ranks_period
+        period; /* that of a rank whose steps no mark tells, the least sure one; length 0: none */
     size_t step_count, first_step,
         stride; /* of the first rank's: first_step is that which is the first here */
     struct explain_kind *kinds;
@@ -89,12 +98,17 @@ struct explain {
     struct explain_loss *losses; /* largest first */
     size_t loss_count;
     size_t activities, events, outside; /* outside: activities in no step */
+    struct explain_unnamed unnamed;
 };
 
-extern const char *const explain_loss_keys[LOSS_KINDS], *const explain_loss_verdicts[LOSS_KINDS];
+extern const struct explain_loss_words {
+    const char *key, *verdict, *what, *mend;
+} explain_loss_words[LOSS_KINDS];
 
-/* On failure *explain holds nothing; on success the caller calls explain_release. */
-bool explain_make(struct explain *explain, const char *const *paths, size_t count, struct error *err);
+/* `kernels`: the user's rules for names, or NULL. On failure *explain holds nothing; on success the caller calls
+ * explain_release. */
+bool explain_make(struct explain *explain, const char *const *paths, size_t count,
+                  const struct kernel_classes *kernels, struct error *err);
 
 void explain_release(struct explain *explain);
 
@@ -118,9 +132,11 @@ bool explain_losses_find(struct explain *explain, struct error *err);
 /* What is known of all ranks while they are read; private to load.c and explain.c. */
 struct explain_loading {
     struct explain *explain;
+    const struct kernel_classes *kernels;
     struct hash_names names;
-    int64_t *numbers; /* of the steps of the first rank */
-    size_t *seen;     /* on how many ranks */
+    int64_t *numbers;      /* of the steps of the first rank */
+    int64_t begin, length; /* of its first step in the run's clock, and their mean; ns */
+    size_t *seen;          /* on how many ranks */
     size_t step_count, lanes_seen, cell_capacity;
     bool stepless; /* a rank has none */
 };

@@ -4,6 +4,7 @@
 #include "core/stop.h"
 #include "core/vector.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,38 @@ static bool list_data(struct reading *reading)
     return true;
 }
 
+/* Steps without marks bear the numbers of the first rank's steps that began when they did, as its clock tells. */
+static bool find_steps(struct reading *reading, uint32_t member)
+{
+    struct explain_loading *loading = reading->loading;
+    struct explain *explain = loading->explain;
+    const struct replay *replay = &reading->replay;
+    struct ranks_period found;
+    if (!ranks_steps(replay, &reading->steps, &reading->step_count, reading->err))
+        return false;
+    if (reading->step_count == 0) {
+        if (!ranks_period(replay, &reading->steps, &reading->step_count, &found, reading->err))
+            return false;
+        if (reading->step_count > 0 && (explain->period.length == 0 || found.fit < explain->period.fit))
+            explain->period = found;
+        int64_t ahead =
+            reading->step_count > 0 && loading->length > 0
+                ? ranks_time(&explain->run, member, replay, reading->steps[0].begin) - loading->begin
+                : 0;
+        int64_t shift = loading->length > 0 ? llround((double)ahead / (double)loading->length) : 0;
+        shift = llabs(shift) < (int64_t)loading->step_count ? shift
+                                                            : 0; /* else the clocks have nothing in common */
+        for (size_t i = 0; i < reading->step_count; i++)
+            reading->steps[i].number += shift + (loading->step_count > 0 ? loading->numbers[0] : 0);
+    }
+    if (loading->lanes_seen == 0 && reading->step_count > 0) {
+        const struct ranks_step *first = &reading->steps[0], *last = &first[reading->step_count - 1];
+        loading->begin = ranks_time(&explain->run, member, replay, first->begin);
+        loading->length = (last->end - first->begin) / (int64_t)reading->step_count;
+    }
+    return true;
+}
+
 /* The first rank with steps tells which the job has. */
 static bool match_steps(struct reading *reading)
 {
@@ -126,6 +159,19 @@ static bool add_name(struct reading *reading, uint32_t text, unsigned class, uin
     return true;
 }
 
+static void add_unnamed(struct explain_unnamed *unnamed, const struct replay *replay,
+                        const struct replay_activity *activity)
+{
+    unnamed->whole += activity->duration;
+    if (replay->typed || !replay->rules || replay->rules[activity->name]->class != CLASS_UNKNOWN)
+        return;
+    unnamed->total += activity->duration;
+    if (activity->call < 0)
+        unnamed->unlaunched += activity->duration;
+    else if (replay->calls[activity->call].graph)
+        unnamed->graphs += activity->duration;
+}
+
 /* Adds up activities by name and step. */
 static bool add_names(struct reading *reading)
 {
@@ -146,6 +192,7 @@ static bool add_names(struct reading *reading)
         if (step >= 0)
             explain->name_times[(*id - 1) * stride + (size_t)step] += activity->duration;
         explain->outside += reading->step_count > 0 && own < 0;
+        add_unnamed(&explain->unnamed, replay, activity);
     }
     free(ids);
     return done;
@@ -304,9 +351,9 @@ static bool read_member(struct reading *reading, uint32_t member)
 {
     struct explain *explain = reading->loading->explain;
     struct error *err = reading->err;
-    if (!ranks_collect(&explain->run, member, &reading->replay, err) ||
-        !ranks_steps(&reading->replay, &reading->steps, &reading->step_count, err) || !match_steps(reading) ||
-        !list_data(reading) || !replay_graph_make(&reading->graph, &reading->replay, err))
+    if (!ranks_collect(&explain->run, member, &reading->replay, err) || !find_steps(reading, member) ||
+        !match_steps(reading) || !list_data(reading) ||
+        !replay_graph_make(&reading->graph, &reading->replay, err))
         return false;
     explain->activities += reading->replay.count;
     explain->events += reading->replay.events;
@@ -320,7 +367,8 @@ bool explain_load_member(struct explain_loading *loading, size_t member, struct 
     struct reading reading = {.loading = loading, .err = err};
     if (!ranks_load(&loading->explain->run, member, &reading.replay, err))
         return false;
-    bool done = read_member(&reading, (uint32_t)member);
+    bool done = (!loading->kernels || replay_classify(&reading.replay, loading->kernels, err)) &&
+                read_member(&reading, (uint32_t)member);
     replay_graph_release(&reading.graph);
     replay_release(&reading.replay);
     free(reading.steps);

@@ -2,14 +2,11 @@
 
 #include "core/statistics.h"
 #include "core/vector.h"
+#include "texts.h"
 
 #include <stdlib.h>
 
-const char *const explain_loss_keys[LOSS_KINDS] = {"straggler", "jitter", "exchange", "link",   "data",
-                                                   "host",      "copies", "gaps",     "device", "unknown"};
-const char *const explain_loss_verdicts[LOSS_KINDS] = {
-    "skew", "skew",    "communication", "communication", "input",
-    "host", "compute", "host",          "communication", "unknown"};
+const struct explain_loss_words explain_loss_words[LOSS_KINDS] = {ROWS_explain_loss};
 
 #define SMALL 20 /* a loss below this part of the time is none */
 
@@ -111,5 +108,5 @@ bool explain_is_busy(const struct explain *explain)
 
 const char *explain_verdict(const struct explain *explain)
 {
-    return explain_is_busy(explain) ? "compute" : explain_loss_verdicts[explain->losses[0].kind];
+    return explain_is_busy(explain) ? "compute" : explain_loss_words[explain->losses[0].kind].verdict;
 }

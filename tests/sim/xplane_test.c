@@ -1,5 +1,6 @@
 /* Profiles of XLA: planes of GPUs, TPUs and hosts, written here field by field. */
 #include "sim/replay/classes.h"
+#include "sim/replay/ranks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,6 +94,20 @@ static void add_stats(struct text *plane)
     add_metadata(plane, 5, 8, "memcpy_details", NULL, NULL);
     add_metadata(plane, 5, 9, "hlo_category", NULL, NULL);
     add_metadata(plane, 5, 10, "hlo_op", NULL, NULL);
+    add_metadata(plane, 5, 11, "step_num", NULL, NULL);
+}
+
+static void assert_step(const struct replay *replay, int64_t number, int64_t begin, int64_t duration)
+{
+    struct ranks_step *steps;
+    struct error err;
+    size_t count;
+    assert_true(ranks_steps(replay, &steps, &count, &err));
+    assert_int_equal(count, 1);
+    assert_int_equal(steps[0].number, number);
+    assert_int_equal(steps[0].begin, begin);
+    assert_int_equal(steps[0].end, begin + duration);
+    free(steps);
 }
 
 /* Two kernels and a copy on two streams, launched by a host; lines that are derived from them count for nothing. */
@@ -120,9 +135,11 @@ static void write_gpu(struct text *space)
     add_event(&line, 4, 100000, 50000, 7, 11);
     add_event(&line, 4, 200000, 50000, 7, 12);
     add_event(&line, 5, 300000, 50000, 0, 0);
+    add_event(&line, 6, 50000, 4000000, 11, 12);
     add_message(&plane, 3, &line);
     add_metadata(&plane, 4, 4, "cuLaunchKernel", NULL, NULL);
     add_metadata(&plane, 4, 5, "PjitFunction(step)", NULL, NULL);
+    add_metadata(&plane, 4, 6, "train", NULL, NULL);
     add_stats(&plane);
     add_message(space, 1, &plane);
 }
@@ -144,7 +161,8 @@ static void streams_of_gpus_and_their_launches_are_read(void **state)
     read_space(&replay, &space);
     assert_int_equal(replay.count, 3);
     assert_int_equal(replay.call_count, 2);
-    assert_int_equal(replay.events, 7);
+    assert_int_equal(replay.events, 8);
+    assert_step(&replay, 12, 50, 4000);
     assert_int_equal(replay.origin, 1000);
     assert_int_equal(replay.stream_count, 2);
     assert_int_equal(replay.streams[0].device, 1);
@@ -174,6 +192,9 @@ static void operations_of_tpus_are_read(void **state)
     add_event(&line, 3, 1000000, 2000000, 0, 0);
     add_event(&line, 4, 3000000, 2000000, 0, 0);
     add_message(&plane, 3, &line);
+    begin_line(&line, 9, "Steps", 0);
+    add_event(&line, 6, 500000, 8000000, 0, 0);
+    add_message(&plane, 3, &line);
     begin_line(&line, 3, "Async XLA Ops", 0);
     add_event(&line, 5, 1000000, 4000000, 0, 0);
     add_message(&plane, 3, &line);
@@ -182,6 +203,7 @@ static void operations_of_tpus_are_read(void **state)
     add_metadata(&plane, 4, 3, "%fusion.2 = f32[8,8] fusion(...)", "fusion.2", "convolution fusion");
     add_metadata(&plane, 4, 4, "%all-reduce.4 = f32[8] all-reduce(...)", "all-reduce.4", "all-reduce");
     add_metadata(&plane, 4, 5, "%copy-start = f32[8] copy-start(...)", "copy-start", NULL);
+    add_metadata(&plane, 4, 6, "41", NULL, NULL);
     add_stats(&plane);
     add_message(&space, 1, &plane);
     add_name(&plane, 2, "/device:TPU:3 SparseCore 1");
@@ -200,6 +222,7 @@ static void operations_of_tpus_are_read(void **state)
     assert_int_equal(replay.rules[replay.activities[2].name]->class, CLASS_COPY);
     assert_string_equal(replay.texts[replay.activities[3].name], "all-reduce.4 (all-reduce)");
     assert_int_equal(replay.activities[3].class, REPLAY_COMMUNICATION);
+    assert_step(&replay, 41, 500, 8000);
     replay_release(&replay);
 }
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 /* Reads the run that this one is compared with, and tells what became slower. */
-static bool compare(const struct explain *explain, const struct rh_list *paths, struct api_report *report,
-                    struct error *err)
+static bool compare(const struct explain *explain, const struct rh_list *paths,
+                    const struct kernel_classes *kernels, struct api_report *report, struct error *err)
 {
     struct explain before;
     struct explain_changes changes;
-    if (!explain_make(&before, paths->items, paths->count, err))
+    if (!explain_make(&before, paths->items, paths->count, kernels, err))
         return false;
     bool done = explain_compare(&changes, explain, &before, err);
     if (done) {
@@ -34,24 +34,35 @@ static bool compare_with_plan(const struct explain *explain, const char *path, s
     return true;
 }
 
-static bool answer(const void *request, const struct api_call *call, struct api_report *report,
-                   struct error *err)
+static bool answer_with(const struct rh_explain_request *given, const struct kernel_classes *kernels,
+                        struct api_report *report, struct error *err)
 {
-    const struct rh_explain_request *given = request;
     struct explain explain;
     bool done = true;
-    (void)call;
-    if (!explain_make(&explain, given->traces.items, given->traces.count, err))
+    if (!explain_make(&explain, given->traces.items, given->traces.count, kernels, err))
         return false;
     json_open_document(&report->json, "rehearse-explanation/1");
     explain_write(&explain, &report->json);
     if (given->against.count > 0)
-        done = compare(&explain, &given->against, report, err);
+        done = compare(&explain, &given->against, kernels, report, err);
     if (done && given->plan)
         done = compare_with_plan(&explain, given->plan, report, err);
     explain_print(&explain, &report->text);
     json_close(&report->json);
     explain_release(&explain);
+    return done;
+}
+
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
+{
+    const struct rh_explain_request *given = request;
+    struct kernel_classes kernels = {.count = 0};
+    (void)call;
+    if (given->kernels && !kernel_classes_load(&kernels, given->kernels, err))
+        return false;
+    bool done = answer_with(given, given->kernels ? &kernels : NULL, report, err);
+    kernel_classes_release(&kernels);
     return done;
 }
 

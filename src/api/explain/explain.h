@@ -24,9 +24,8 @@ double explain_step_mean(const struct explain *explain);
 /* Of it, those in which the critical path computes as all ranks do. */
 double explain_compute_mean(const struct explain *explain);
 
-/* What a loss is, in words, and what mends it. */
+/* What a loss is, in words. */
 void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out);
-const char *explain_loss_mend(const struct explain_loss *loss);
 
 /* "all_reduce in group 0 (8 ranks)". */
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out);

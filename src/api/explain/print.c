@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_NAMES  12
-#define MAX_KINDS  12
-#define MAX_LANES  64
-#define MAX_LOSSES 10
-#define NAME_WIDTH 70
+#define MAX_NAMES   12
+#define MAX_KINDS   12
+#define MAX_LANES   64
+#define MAX_LOSSES  10
+#define MAX_UNKNOWN 4
+#define NAME_WIDTH  70
 
 double explain_step_mean(const struct explain *explain)
 {
@@ -53,19 +54,7 @@ void explain_kind_tell(const struct explain *explain, const struct explain_kind 
 
 void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out)
 {
-    static const char *const words[LOSS_KINDS] = {
-        [LOSS_STRAGGLER] = "the others wait for the kernels of",
-        [LOSS_JITTER] = "now one rank is last, now another: their kernels take unequal time",
-        [LOSS_EXCHANGE] = "not covered by compute:",
-        [LOSS_LINK] = "slower than in other groups, which wait:",
-        [LOSS_DATA] = "devices are idle while the host awaits its data loader",
-        [LOSS_HOST] = "devices are idle, since the host launches too late",
-        [LOSS_COPIES] = "copies that nothing covers",
-        [LOSS_GAPS] = "gaps between activities on the device",
-        [LOSS_PEER] = "idle until an activity of another device ends",
-        [LOSS_UNKNOWN] = "idle or waiting, and nothing in the trace says why",
-    };
-    text_add(out, words[loss->kind]);
+    text_add(out, explain_loss_words[loss->kind].what);
     if (loss->kind == LOSS_EXCHANGE || loss->kind == LOSS_LINK) {
         text_add(out, " ");
         if (loss->exchange >= 0)
@@ -76,27 +65,6 @@ void explain_loss_tell(const struct explain *explain, const struct explain_loss 
         text_add(out, loss->kind == LOSS_STRAGGLER ? " " : ", most of it on ");
         tell_lane(explain, loss->lane, out);
     }
-}
-
-const char *explain_loss_mend(const struct explain_loss *loss)
-{
-    static const char *const words[LOSS_KINDS] = {
-        [LOSS_STRAGGLER] = "look at that device's clocks, heat and neighbours, and at its share of the work",
-        [LOSS_JITTER] =
-            "equal work on each rank (lengths, experts), fixed clocks, fewer points where all wait",
-        [LOSS_EXCHANGE] =
-            "overlap it with compute, smaller or larger buckets, fewer bytes, or a smaller group",
-        [LOSS_LINK] = "look at that group's links: speed, errors, traffic of others",
-        [LOSS_DATA] =
-            "more workers, prefetching, pinned memory, or faster storage ('rehearse feed' measures it)",
-        [LOSS_HOST] =
-            "fewer and longer kernels (CUDA graphs, torch.compile, fusion), and fewer waits of the host",
-        [LOSS_COPIES] = "pinned memory and a stream of their own",
-        [LOSS_GAPS] = "CUDA graphs or fused kernels, fewer waits between streams",
-        [LOSS_PEER] = "more micro-batches or another schedule",
-        [LOSS_UNKNOWN] = "record the calls of the host, too (ProfilerActivity.CPU), and all ranks",
-    };
-    return words[loss->kind];
 }
 
 /* ---- the first lines ---- */
@@ -116,7 +84,7 @@ static void print_verdict(const struct explain *explain, struct text *out)
     text_format(out, "%s: %.3f ms of %s %.3f ms (%.1f %%): ", verdict, 1e3 * time, each, 1e3 * step,
                 100 * explain_share_of(time, step));
     explain_loss_tell(explain, loss, out);
-    text_format(out, "\nto mend it: %s\n", explain_loss_mend(loss));
+    text_format(out, "\nto mend it: %s\n", explain_loss_words[loss->kind].mend);
 }
 
 static void print_head(const struct explain *explain, struct text *out)
@@ -132,6 +100,11 @@ static void print_head(const struct explain *explain, struct text *out)
     if (explain->outside > 0)
         text_format(out, " (%zu activities were launched outside of steps)", explain->outside);
     text_add(out, "\n");
+    if (explain->period.length > 0 && explain->numbers)
+        text_format(
+            out,
+            "steps: no mark tells them; found by the period of %zu activities, of which %.1f %% repeat\n",
+            explain->period.length, 100 * explain->period.fit);
     if (run->clocks.matched > 0)
         text_format(out, "clocks: %zu collectives end alike within %.1f us (median), %.1f us (90 %%)\n",
                     run->clocks.matched, (double)run->clocks.median / 1e3, (double)run->clocks.p90 / 1e3);
@@ -150,7 +123,7 @@ static void print_losses(const struct explain *explain, struct text *out)
         const struct explain_loss *loss = &explain->losses[i];
         double time = explain_mean(explain, loss->time);
         text_format(out, "%12.3f  %5.1f %%  %s: ", 1e3 * time, 100 * explain_share_of(time, step),
-                    explain_loss_keys[loss->kind]);
+                    explain_loss_words[loss->kind].key);
         explain_loss_tell(explain, loss, out);
         text_add(out, "\n");
     }
@@ -244,6 +217,26 @@ static void print_names(const struct explain *explain, struct text *out)
         text_format(out, "... and %zu more (--json)\n", explain->name_count - MAX_NAMES);
 }
 
+static void print_unnamed(const struct explain *explain, struct text *out)
+{
+    const struct explain_unnamed *unnamed = &explain->unnamed;
+    double each = 100 / (double)(unnamed->whole > 0 ? unnamed->whole : 1);
+    int shown = 0;
+    if (unnamed->total == 0)
+        return;
+    text_format(out, "\nunknown kernels take %.2f %% of the time of activities",
+                each * (double)unnamed->total);
+    if (unnamed->graphs > 0)
+        text_format(out, ", %.2f %% in CUDA graphs", each * (double)unnamed->graphs);
+    if (unnamed->unlaunched > 0)
+        text_format(out, ", %.2f %% without a recorded launch", each * (double)unnamed->unlaunched);
+    text_add(out, " (rules for them: --kernels FILE):");
+    for (size_t i = 0; i < explain->name_count && shown < MAX_UNKNOWN; i++)
+        if (explain->names[i].kind == CLASS_UNKNOWN)
+            text_format(out, "%s %.*s", shown++ > 0 ? "," : "", NAME_WIDTH, explain->names[i].name);
+    text_add(out, "\n");
+}
+
 void explain_print(const struct explain *explain, struct text *out)
 {
     print_verdict(explain, out);
@@ -253,4 +246,5 @@ void explain_print(const struct explain *explain, struct text *out)
     print_bounds(explain, out);
     print_kinds(explain, out);
     print_names(explain, out);
+    print_unnamed(explain, out);
 }

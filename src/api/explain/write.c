@@ -29,8 +29,8 @@ static void write_loss(const struct explain *explain, const struct explain_loss 
     double time = explain_mean(explain, loss->time);
     struct text what = {0};
     json_open_flat(json, NULL, '{');
-    json_string(json, "cause", explain_loss_keys[loss->kind]);
-    json_string(json, "verdict", explain_loss_verdicts[loss->kind]);
+    json_string(json, "cause", explain_loss_words[loss->kind].key);
+    json_string(json, "verdict", explain_loss_words[loss->kind].verdict);
     json_number(json, "seconds", time);
     json_number(json, "share", explain_share_of(time, explain_step_mean(explain)));
     loss->lane >= 0 ? json_integer(json, "rank", rank_of(explain, (size_t)loss->lane))
@@ -38,7 +38,7 @@ static void write_loss(const struct explain *explain, const struct explain_loss 
     loss->exchange >= 0 ? json_integer(json, "exchange", loss->exchange) : json_null(json, "exchange");
     explain_loss_tell(explain, loss, &what);
     write_text(json, "what", &what);
-    json_string(json, "mend", explain_loss_mend(loss));
+    json_string(json, "mend", explain_loss_words[loss->kind].mend);
     json_close(json);
 }
 
@@ -132,6 +132,13 @@ static void write_faults(const struct ranks *run, struct json *json)
     json_close(json);
 }
 
+static const struct field unnamed_fields[] = {
+    FIELD_OUT(struct explain_unnamed, "all", whole, FIELD_NANOSECONDS),
+    FIELD_OUT(struct explain_unnamed, "unknown", total, FIELD_NANOSECONDS),
+    FIELD_OUT(struct explain_unnamed, "in_graphs", graphs, FIELD_NANOSECONDS),
+    FIELD_OUT(struct explain_unnamed, "without_launch", unlaunched, FIELD_NANOSECONDS),
+};
+
 static const struct field clock_fields[] = {
     FIELD_OUT(struct ranks_clocks, "matched", matched, FIELD_INT64),
     FIELD_OUT(struct ranks_clocks, "median", median, FIELD_NANOSECONDS),
@@ -144,6 +151,14 @@ void explain_write(const struct explain *explain, struct json *json)
     json_string(json, "verdict", explain_verdict(explain));
     json_number(json, "step", explain_step_mean(explain));
     json_bool(json, "has_steps", explain->numbers != NULL);
+    json_string(json, "steps_by",
+                !explain->numbers            ? "none"
+                : explain->period.length > 0 ? "period"
+                                             : "marks");
+    json_number(json, "steps_sure",
+                !explain->numbers            ? 0
+                : explain->period.length > 0 ? explain->period.fit
+                                             : 1);
     json_number(json, "compute", explain_compute_mean(explain));
     json_open(json, "causes", '[');
     for (size_t i = 0; i < explain->loss_count; i++)
@@ -168,5 +183,6 @@ void explain_write(const struct explain *explain, struct json *json)
     json_close(json);
     FIELDS_LIST(explain->names, explain->name_count < MAX_NAMES ? explain->name_count : MAX_NAMES,
                 name_fields, json, "names");
+    FIELDS_MAP(&explain->unnamed, unnamed_fields, json, "kernel_rules");
     write_faults(&explain->run, json);
 }

@@ -136,13 +136,24 @@ bool ranks_align(struct ranks *run, struct error *err);
 
 /* A training step on the time of its replay (ns from its first event). */
 struct ranks_step {
-    int64_t number;                   /* N of ProfilerStep#N */
+    int64_t number;                   /* N of ProfilerStep#N, step_num of XLA's profiles */
     int64_t begin, end;               /* of the host's annotation */
     int64_t device_begin, device_end; /* of the device's; begin -1: not recorded */
 };
 
 /* Lists the steps by begin; the caller frees *steps. No step: *count 0. */
 bool ranks_steps(const struct replay *replay, struct ranks_step **steps, size_t *count, struct error *err);
+
+/* How steps were found that nothing marks. */
+struct ranks_period {
+    size_t length; /* activities of a device in a step; 0: nothing repeats */
+    double fit;    /* share of them that have the name of their place in other steps */
+};
+
+/* The same of a recording without marks: the period of its kernels and collectives (period.c). They are numbered from
+ * 0, and their ends are the begins of the next ones. */
+bool ranks_period(const struct replay *replay, struct ranks_step **steps, size_t *count,
+                  struct ranks_period *found, struct error *err);
 
 /* Returns the time of an event of a collected member's replay in the run's clock, ns since run->origin. */
 int64_t ranks_time(const struct ranks *run, size_t member, const struct replay *replay, int64_t time);

@@ -336,12 +336,48 @@ static bool take_call(struct reader *reader, const struct line *line, const stru
             replay_add_thread(replay, 0, line->id, &call.thread, err) && replay_add_call(replay, &call, err));
 }
 
+/* A step's mark, as PyTorch names it. */
+static bool take_step(struct reader *reader, const struct line *line, const struct event *event,
+                      int64_t number, const char *at, struct error *err)
+{
+    struct replay *replay = reader->replay;
+    bool host = reader->plane.kind == PLANE_HOST;
+    struct replay_mark mark = {.thread = -1, .device = host ? -1 : reader->plane.device, .number = -1};
+    char name[48];
+    int length = snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)number);
+    return span_of(reader, line, event, at, &mark.begin, &mark.duration, err) &&
+           replay_add_text(replay, name, (size_t)length, &mark.name, err) &&
+           (!host || replay_add_thread(replay, 0, line->id, &mark.thread, err)) &&
+           replay_add_mark(replay, &mark, err);
+}
+
+/* Of the line "Steps" of a device, the name is the number. */
+static bool is_step(const struct reader *reader, const struct line *line, const struct event *event,
+                    int64_t *number)
+{
+    struct bytes name;
+    struct error ignored;
+    char text[24] = "";
+    *number = event->stats.numbers[STAT_STEP];
+    if (event->stats.given[STAT_STEP])
+        return reader->plane.kind == PLANE_HOST;
+    if (reader->plane.kind == PLANE_HOST || !is_text(line->name, "Steps") ||
+        !text_in(reader, find_entry(&reader->plane, &reader->plane.events, event->metadata), 2, &name,
+                 &ignored) ||
+        name.length == 0 || name.length >= sizeof text)
+        return false;
+    memcpy(text, name.at, name.length);
+    return text_whole(text, "", number);
+}
+
 static bool take_event(struct reader *reader, const struct line *line, bool activities, struct bytes message,
                        struct error *err)
 {
     struct event event;
     const char *at = message.at;
-    if (!read_event(reader, message, &event, err))
+    int64_t number;
+    if (!read_event(reader, message, &event, err) ||
+        (is_step(reader, line, &event, &number) && !take_step(reader, line, &event, number, at, err)))
         return false;
     bool done = activities && (reader->plane.kind != PLANE_HOST || event.stats.given[STAT_OPERATION])
                     ? take_activity(reader, line, &event, at, err)
@@ -459,7 +495,7 @@ static bool read_all(struct replay *replay, struct bytes message, struct error *
     bool read = read_space(&reader, message, err);
     if (read && replay->count == 0) {
         reader.hosts = replay->host_only = true;
-        replay->call_count = replay->events = 0;
+        replay->call_count = replay->events = replay->mark_count = 0;
         read = read_space(&reader, message, err);
     }
     free(reader.plane.messages);
