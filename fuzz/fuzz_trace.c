@@ -40,6 +40,11 @@ static const struct {
     {"iostat.csv", "timestamp,disk_device,r/s,w/s\n"},
     {"cpu_all.csv", "timestamp,%usr,%idle\n"},
     {"timeline.csv", "2026-11-21T02:42:36.389319,2026-11-21T02:42:36.904443,INIT\n"},
+    {"fio.log", "fio version 3 iolog\n0 /a add\n"},
+    {"fio2.log", "fio version 2 iolog\n/a add\n"},
+    {"dxt.txt", "# darshan log version: 3.41\n# DXT, file_id: 1, file_name: /a\n"},
+    {"counters.txt", "# darshan log version: 3.41\nPOSIX\t0\t1\tPOSIX_READS\t1\t/a\t/\text4\n"},
+    {"a.darshan", ""},
 };
 
 /* The row for a first byte. */

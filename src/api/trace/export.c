@@ -6,8 +6,17 @@
 #include "core/fields.h"
 #include "trace/import/reader.h"
 
-enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
-static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
+enum export_format {
+    EXPORT_CHROME,
+    EXPORT_PFW,
+    EXPORT_CSV,
+    EXPORT_CSV_BLOCKS,
+    EXPORT_STUDY,
+    EXPORT_IOLOG,
+    EXPORT_IOLOG_2
+};
+static const char *const format_words[] = {"chrome", "pfw",       "csv",         "csv-blocks",
+                                           "study",  "fio-iolog", "fio-iolog-2", NULL};
 
 /* Converts seconds since the beginning to times. */
 static bool choose_range(const struct rh_trace_export_request *asked, struct trace_reader *reader,
@@ -44,6 +53,9 @@ static bool export_all(const struct rh_trace_export_request *asked, enum export_
         return trace_export_csv_blocks(reader, asked->output, &options, err);
     case EXPORT_STUDY:
         return trace_export_study(reader, asked->output, &options, err);
+    case EXPORT_IOLOG:
+    case EXPORT_IOLOG_2:
+        return trace_export_iolog(reader, asked->output, format == EXPORT_IOLOG ? 3 : 2, &options, err);
     }
     return false;
 }

@@ -31,6 +31,10 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
 bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
                              const struct trace_export_options *options, struct error *err);
 
+/* Writes the iolog of version 2 or 3 that fio replays: calls on files that moved bytes, opens, closes and syncs, in one line. */
+bool trace_export_iolog(struct trace_reader *reader, const char *path, int version,
+                        const struct trace_export_options *options, struct error *err);
+
 /* Writes the study's processed layout, a folder for its plotting scripts; docs/trace-export.md lists the
  * differences from its own scripts' output. Makes the folder (its parent must exist). */
 bool trace_export_study(struct trace_reader *reader, const char *folder,

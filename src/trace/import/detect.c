@@ -1,5 +1,6 @@
 /* Detects the format of a file from its first kilobytes. */
 #include "core/text.h"
+#include "trace/import/darshan.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
@@ -254,6 +255,8 @@ static const struct import_format *processed_format(const char *file, const char
 const struct import_format *import_detect(const char *file, const char *start, size_t length)
 {
     const char *word = start + strspn(start, " \t\r\n");
+    if (import_is_darshan(start, length))
+        return &import_darshan;
     if (memchr(start, '\0', length < 4096 ? length : 4096)) /* text has none */
         return NULL;
     if (text_starts_with(word, "Attaching "))
@@ -272,6 +275,10 @@ const struct import_format *import_detect(const char *file, const char *start, s
         return &import_dlio;
     if ((*word == '[' || *word == '{') && (strstr(word, "\"ph\"") || strstr(word, "\"traceEvents\"")))
         return &import_objects;
+    if (text_starts_with(word, "fio version ") && line_has(word, " iolog"))
+        return &import_iolog;
+    if (text_starts_with(word, "# darshan log version: "))
+        return &import_darshan_text;
     if (is_strace(word))
         return &import_strace;
     if (is_blkparse(word))

@@ -4,7 +4,9 @@
  *   - the study's bpftrace texts (trace_{bio,read,write,openat,close,create_del,time_align}.out), mpstat,
  *     nvidia-smi pmon, iostat's JSON, logs of MLPerf (MLLOG) and of DLIO, `docker top` lists of processes; as a
  *     folder, which gives their clock and date, or after its processing (processed/);
- *   - DFTracer's .pfw and any Chrome trace (JSON), strace -ttt|-tt -T, blkparse; each may be packed by gzip.
+ *   - DFTracer's .pfw and any Chrome trace (JSON), strace -ttt|-tt -T, blkparse, fio's iolog, the texts of darshan-parser and
+ *     darshan-dxt-parser; each may be packed by gzip;
+ *   - logs of Darshan.
  *
  * Files are read as streams: memory grows only with the number of different names. Malformed lines are
  * counted and skipped; the first ones are kept for display. */

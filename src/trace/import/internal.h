@@ -59,10 +59,13 @@ bool import_each_line(struct import *import, import_line *take, struct error *er
 /* Converts seconds of local time (as if it were UTC) to UTC, by the zone in the options. */
 int64_t import_utc(struct import *import, int64_t wall_s);
 
+/* Checks the zone in the options; NULL is one. */
+bool import_zone_check(const char *zone, struct error *err);
+
 extern const struct import_format import_bio, import_read, import_write, import_openat, import_close,
     import_create_del, import_align, import_mpstat, import_pmon, import_iostat, import_mllog, import_dlio,
     import_pids, import_objects, import_strace, import_blkparse, import_processed_series,
-    import_processed_phases;
+    import_processed_phases, import_iolog, import_darshan, import_darshan_text;
 
 /* Returns the format that the beginning of a file shows; NULL: unknown. */
 const struct import_format *import_detect(const char *file, const char *start, size_t length);
