@@ -108,22 +108,11 @@ static bool find_kind(struct explain *explain, struct hash_map *known, size_t in
     return true;
 }
 
-static int64_t began(const struct explain *explain, size_t index)
-{
-    const struct ranks_collective *collective = &explain->run.collectives[index];
-    return collective->begin + explain->run.members[collective->member].offset;
-}
-
-static bool is_same(const struct ranks_collective *a, const struct ranks_collective *b)
-{
-    return !a->sends && !b->sends && a->group == b->group && a->order == b->order;
-}
-
 /* When a lane was ready for a collective: at its begin, or when an idle time without a cause began before it. */
 static int64_t ready(const struct explain *explain, size_t index)
 {
     const struct explain_lane *lane = &explain->lanes[explain->lane_of[index]];
-    int64_t begin = began(explain, index);
+    int64_t begin = explain_began(explain, index);
     if (lane->timeline.count == 0)
         return begin;
     const struct explain_piece *piece =
@@ -136,7 +125,7 @@ static int64_t ready(const struct explain *explain, size_t index)
 static bool is_together(const struct explain *explain, size_t first, size_t end, size_t *last)
 {
     for (size_t i = first + 1; i < end; i++)
-        if (llabs(began(explain, i) - began(explain, first)) > TOGETHER)
+        if (llabs(explain_began(explain, i) - explain_began(explain, first)) > TOGETHER)
             return false;
     *last = first;
     for (size_t i = first; i < end; i++)
@@ -151,8 +140,9 @@ static bool add_arrivals(struct explain *explain, struct error *err)
     for (size_t i = 0, end; i < run->collective_count; i = end) {
         size_t last = i;
         for (end = i + 1;
-             end < run->collective_count && is_same(&run->collectives[i], &run->collectives[end]); end++)
-            if (began(explain, end) > began(explain, last))
+             end < run->collective_count && explain_is_same(&run->collectives[i], &run->collectives[end]);
+             end++)
+            if (explain_began(explain, end) > explain_began(explain, last))
                 last = end;
         size_t readiest;
         bool together = is_together(explain, i, end, &readiest);
@@ -161,7 +151,7 @@ static bool add_arrivals(struct explain *explain, struct error *err)
             struct explain_lane *lane = &explain->lanes[explain->lane_of[j]];
             struct explain_arrival arrival = {.activity = run->collectives[j].activity,
                                               .lane = explain->lane_of[last],
-                                              .time = end > i + 1 ? began(explain, last) : INT64_MIN,
+                                              .time = end > i + 1 ? explain_began(explain, last) : INT64_MIN,
                                               .exchange = (uint32_t)j,
                                               .together = together,
                                               .members = (uint32_t)(end - i)};
@@ -225,10 +215,10 @@ static size_t members_of(const void *context, uint32_t lane, uint32_t activity, 
     size_t count = 0, i = arrival ? arrival->exchange : 0;
     if (!arrival)
         return 0;
-    while (i > 0 && is_same(&collectives[i - 1], &collectives[arrival->exchange]))
+    while (i > 0 && explain_is_same(&collectives[i - 1], &collectives[arrival->exchange]))
         i--;
     for (; i < explain->run.collective_count && count < explain->lane_count &&
-           is_same(&collectives[i], &collectives[arrival->exchange]);
+           explain_is_same(&collectives[i], &collectives[arrival->exchange]);
          i++)
         members[count++] = explain->lane_of[i];
     return count;
@@ -282,7 +272,8 @@ static bool analyse(struct explain_loading *loading, struct error *err)
                                       .kind = kind_of,
                                       .kind_count = explain->kind_count + 1,
                                       .context = explain};
-    if (!explain_path_find(&explain->path, &walk, err) || !explain_losses_find(explain, err))
+    if (!explain_path_find(&explain->path, &walk, err) || !explain_losses_find(explain, err) ||
+        !explain_chains_play(explain, err))
         return false;
     qsort(explain->names, explain->name_count, sizeof *explain->names, by_total);
     return true;
@@ -316,6 +307,7 @@ void explain_release(struct explain *explain)
         free(lane->bounds);
         free(lane->exchanges);
         free(lane->step_of);
+        explain_chains_release(lane);
     }
     free(explain->lanes);
     free(explain->ranks);
@@ -325,6 +317,7 @@ void explain_release(struct explain *explain)
     free(explain->names);
     free(explain->name_times);
     free(explain->losses);
+    free(explain->played);
     explain_path_release(&explain->path);
     ranks_release(&explain->run);
     arena_release(&explain->arena);

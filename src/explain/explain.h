@@ -76,6 +76,11 @@ struct explain_unnamed {
     int64_t total, graphs, unlaunched;
 };
 
+/* A step as its critical path alone takes, and as recorded: from the end of the last activity before it, ns. */
+struct explain_played {
+    int64_t played, recorded;
+};
+
 struct explain {
     struct arena arena;
     struct ranks run;
@@ -95,7 +100,8 @@ struct explain {
     size_t name_count, name_capacity;
     int64_t *name_times; /* private: [row][step of the first rank] */
     struct explain_path path;
-    struct explain_loss *losses; /* largest first */
+    struct explain_played *played; /* of each step */
+    struct explain_loss *losses;   /* largest first */
     size_t loss_count;
     size_t activities, events, outside; /* outside: activities in no step */
     struct explain_unnamed unnamed;
@@ -112,12 +118,28 @@ bool explain_make(struct explain *explain, const char *const *paths, size_t coun
 
 void explain_release(struct explain *explain);
 
+/* When a collective of the run began on its rank, in the job's clock. */
+static inline int64_t explain_began(const struct explain *explain, size_t collective)
+{
+    const struct ranks_collective *at = &explain->run.collectives[collective];
+    return at->begin + explain->run.members[at->member].offset;
+}
+
+/* Are two the same one on two ranks? */
+static inline bool explain_is_same(const struct ranks_collective *a, const struct ranks_collective *b)
+{
+    return !a->sends && !b->sends && a->group == b->group && a->order == b->order;
+}
+
 /* The shares of a step of a lane. */
 void explain_step_shares(const struct explain *explain, size_t lane, size_t step,
                          int64_t sums[EXPLAIN_SHARES]);
 
 /* The time of a name in a step, of all lanes together. */
 int64_t explain_name_time(const struct explain *explain, size_t name, size_t step);
+
+/* What the critical path alone takes, of the recorded time (chain.c). */
+double explain_played_share(const struct explain *explain);
 
 /* "compute", "communication", "host", "input" or "skew": of the largest loss, where it is a 20th of the time at
  * least. */
@@ -128,6 +150,13 @@ bool explain_is_busy(const struct explain *explain);
 
 /* Finds the losses of a path; private to explain.c. */
 bool explain_losses_find(struct explain *explain, struct error *err);
+
+/* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank while it is read, `play`
+ * sets explain->played, after clocks, steps and arrivals are known. */
+bool explain_chains_note(struct explain_lane *lanes, size_t count, const struct replay_graph *graph,
+                         struct error *err);
+bool explain_chains_play(struct explain *explain, struct error *err);
+void explain_chains_release(struct explain_lane *lane);
 
 /* What is known of all ranks while they are read; private to load.c and explain.c. */
 struct explain_loading {

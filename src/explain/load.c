@@ -31,6 +31,11 @@ static int64_t launched_at(const struct replay *replay, size_t activity)
     return at->call >= 0 ? replay->calls[at->call].begin : at->start;
 }
 
+static int64_t end_of(const struct replay *replay, size_t activity)
+{
+    return replay->activities[activity].start + replay->activities[activity].duration;
+}
+
 /* The step in which a time of the host lies; -1: none. */
 static int32_t step_at(const struct reading *reading, int64_t time)
 {
@@ -208,24 +213,28 @@ static bool find_bounds(struct reading *reading, struct explain_lane *lane)
     lane->host_steps = count;
     lane->bounds = calloc(count + 2, sizeof *lane->bounds);
     lane->step_of = malloc((count + 1) * sizeof *lane->step_of);
-    if (!lane->bounds || !lane->step_of)
+    lane->lasts = malloc((count + 1) * sizeof *lane->lasts);
+    if (!lane->bounds || !lane->step_of || !lane->lasts)
         return error_memory(reading->err);
     for (size_t i = 0; i < count; i++) {
         lane->bounds[i] = reading->steps[i].begin;
         lane->step_of[i] = reading->step_of[i];
+        lane->lasts[i] = EXPLAIN_NONE;
     }
     if (count == 0)
         return true;
     lane->bounds[count] = reading->steps[count - 1].end;
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i];
-        int64_t launched = launched_at(replay, i), end = activity->start + activity->duration;
+        int64_t launched = launched_at(replay, i), end = end_of(replay, i);
         if (replay->streams[activity->stream].device != lane->device)
             continue;
         int32_t step = step_at(reading, launched);
         size_t next = step >= 0 ? (size_t)step + 1 : launched < reading->steps[0].begin ? 0 : count + 1;
         if (next <= count && end > lane->bounds[next])
             lane->bounds[next] = end;
+        if (step >= 0 && (lane->lasts[step] == EXPLAIN_NONE || end > end_of(replay, lane->lasts[step])))
+            lane->lasts[step] = (uint32_t)i;
     }
     for (size_t i = 1; i <= count; i++)
         if (lane->bounds[i] < lane->bounds[i - 1])
@@ -325,6 +334,7 @@ static bool add_lane(struct reading *reading, uint32_t member, int64_t device)
         free(at->bounds);
         free(at->step_of);
         free(at->exchanges);
+        explain_chains_release(at);
         explain_timeline_release(&at->timeline);
         explain->ranks[--explain->lane_count] = (struct explain_rank){0};
         return true;
@@ -337,6 +347,8 @@ static bool add_lane(struct reading *reading, uint32_t member, int64_t device)
 static bool add_lanes(struct reading *reading, uint32_t member)
 {
     const struct replay *replay = &reading->replay;
+    struct explain *explain = reading->loading->explain;
+    size_t first = explain->lane_count;
     for (size_t i = 0; i < replay->stream_count; i++) {
         bool seen = false;
         for (size_t before = 0; before < i; before++)
@@ -344,7 +356,8 @@ static bool add_lanes(struct reading *reading, uint32_t member)
         if (!seen && !add_lane(reading, member, replay->streams[i].device))
             return false;
     }
-    return true;
+    return explain_chains_note(explain->lanes + first, explain->lane_count - first, &reading->graph,
+                               reading->err);
 }
 
 static bool read_member(struct reading *reading, uint32_t member)

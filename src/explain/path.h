@@ -29,6 +29,19 @@
 
 #include "explain/timeline.h"
 
+/* Where the causes of an event lead (chain.c): `time` ns after the end of an exchange of the rank, or, from
+ * EXPLAIN_NONE, to that time of the rank's own clock. */
+struct explain_cause {
+    int64_t time;
+    uint32_t from;
+};
+
+/* An exchange: why it began, when it ended in the rank's clock; and in the job's, as played (INT64_MIN: not). */
+struct explain_chain {
+    struct explain_cause start;
+    int64_t end, played;
+};
+
 /* A device of a rank. */
 struct explain_lane {
     struct explain_timeline timeline;
@@ -41,6 +54,8 @@ struct explain_lane {
     int64_t shift;       /* to the job's clock */
     uint32_t *exchanges; /* activities that communicate */
     int32_t *step_of;    /* of the rank's own steps */
+    uint32_t *lasts;     /* of each of them the activity launched in it that ends last; EXPLAIN_NONE: none */
+    struct explain_chain *chains, *ends; /* of its exchanges; of those activities: `start` is their end */
     size_t exchange_count, host_steps;
 };
 

@@ -129,19 +129,19 @@ static bool add_host(struct maker *maker, int64_t from, int64_t to, uint32_t wha
     return from >= to || add_to_gap(maker, from, SHARE_HOST, what);
 }
 
-/* The edge that decided when an event came, as recorded; NULL: the end of a call, which takes its own time. */
-static const struct replay_edge *deciding(const struct maker *maker, uint32_t event, int64_t *since)
+const struct replay_edge *explain_deciding_edge(const struct replay_graph *graph, uint32_t event,
+                                                int64_t *since)
 {
-    const struct replay_graph *graph = maker->source->graph;
+    const struct replay *replay = graph->replay;
     const struct replay_edge *best = NULL;
     int64_t best_time = INT64_MIN;
     for (uint32_t i = graph->events[event].edges; i < graph->events[event + 1].edges; i++) {
         const struct replay_edge *edge = &graph->edges[i];
         int64_t time = 0, lag = edge->stall > 0 ? edge->lag : edge->lag + edge->more;
         if (edge->cause != CAUSE_ROOT)
-            time = replay_event_time(maker->replay, &graph->events[edge->source]);
+            time = replay_event_time(replay, &graph->events[edge->source]);
         if (edge->from_end)
-            time += maker->replay->activities[graph->events[edge->source].item].duration;
+            time += replay->activities[graph->events[edge->source].item].duration;
         if (time + lag > best_time) {
             best = edge;
             best_time = time + lag;
@@ -176,7 +176,7 @@ static bool add_cause(struct maker *maker, const struct replay_edge *edge, int64
 }
 
 /* Walks back from the start that ends a gap, until its begin or the end of an activity; tells which in *reached. */
-static bool walk_gap(struct maker *maker, int64_t from, int64_t to, uint32_t activity, int64_t *reached)
+static bool walk_causes(struct maker *maker, int64_t from, int64_t to, uint32_t activity, int64_t *reached)
 {
     const struct replay_graph *graph = maker->source->graph;
     uint32_t event = graph->starts[activity];
@@ -184,7 +184,7 @@ static bool walk_gap(struct maker *maker, int64_t from, int64_t to, uint32_t act
     *reached = from;
     while (to > from) {
         int64_t since = from, until = to;
-        const struct replay_edge *edge = deciding(maker, event, &since);
+        const struct replay_edge *edge = explain_deciding_edge(graph, event, &since);
         const struct replay_event *at = &graph->events[event];
         if (!edge) { /* the end of a call */
             since = maker->replay->calls[at->item].begin;
@@ -215,6 +215,41 @@ static bool walk_gap(struct maker *maker, int64_t from, int64_t to, uint32_t act
         }
     }
     return true;
+}
+
+/* Of an activity that was launched late: what it would have awaited on its device, had it been launched in time. That
+ * ended at *since, and lets it begin at *until. False: nothing after `from`. */
+static bool find_other(const struct maker *maker, uint32_t activity, int64_t from, int64_t *since,
+                       int64_t *until)
+{
+    const struct replay_graph *graph = maker->source->graph;
+    uint32_t event = graph->starts[activity];
+    const struct replay_edge *decided = explain_deciding_edge(graph, event, since);
+    *until = from;
+    if (!decided || decided->cause != CAUSE_LAUNCH)
+        return false;
+    for (uint32_t i = graph->events[event].edges; i < graph->events[event + 1].edges; i++) {
+        const struct replay_edge *edge = &graph->edges[i];
+        uint32_t source = edge->from_end ? graph->events[edge->source].item : EXPLAIN_NONE;
+        if (source == EXPLAIN_NONE || end_of(maker, source) + edge->lag <= *until ||
+            maker->replay->streams[maker->replay->activities[source].stream].device != maker->source->device)
+            continue;
+        *since = end_of(maker, source);
+        *until = *since + edge->lag;
+    }
+    return *until > from;
+}
+
+/* The same; a late launch costs only what lies behind other causes. */
+static bool walk_gap(struct maker *maker, int64_t from, int64_t to, uint32_t activity, int64_t *reached)
+{
+    int64_t since, until;
+    if (!find_other(maker, activity, from, &since, &until) || until >= to)
+        return walk_causes(maker, from, to, activity, reached);
+    if (!walk_causes(maker, until, to, activity, reached))
+        return false;
+    *reached = since > from ? since : from;
+    return *reached >= until || add_to_gap(maker, *reached, SHARE_STREAM, activity);
 }
 
 /* Moves the pieces of a gap that ends at a time. */

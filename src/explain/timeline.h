@@ -22,8 +22,9 @@
  *     unknown    nothing in the trace says why
  * Of several collectives that run, the one that began first is meant. Communication and copies that no compute kernel
  * waited for are not in its way: where the causes of the compute kernel that ends such a time lead to the host or to
- * its stream, that part is idle time by that cause, though an exchange runs. By construction the shares of a window add
- * up to its length exactly, in whole nanoseconds, whatever the trace.
+ * its stream, that part is idle time by that cause, though an exchange runs. A launch that came late costs only what
+ * lies behind the activity's other causes: until an exchange that it awaits has ended it could not have begun anyway.
+ * By construction the shares of a window add up to its length exactly, in whole nanoseconds, whatever the trace.
  *
  * Bound. One pass over starts and ends, and over each event of the host at most once for each gap that it lies in:
  * O(n log n) for the ends' order. 16 bytes a piece, about 2.5 pieces an activity; the graph is not needed afterwards.
@@ -106,6 +107,11 @@ bool explain_timeline_make(struct explain_timeline *timeline, const struct expla
  * activity; and makes sums. Called once, whatever it returns. */
 bool explain_timeline_finish(struct explain_timeline *timeline, int64_t shift,
                              const struct explain_arrival *arrivals, size_t count, struct error *err);
+
+/* Returns the edge that decided when an event came, as recorded, and the time from which its lag counts; NULL: it is
+ * the end of a call, which takes its own time. */
+const struct replay_edge *explain_deciding_edge(const struct replay_graph *graph, uint32_t event,
+                                                int64_t *since);
 
 /* Returns the arrival of an activity, or NULL. */
 const struct explain_arrival *explain_arrival_of(const struct explain_arrival *arrivals, size_t count,

@@ -307,6 +307,123 @@ static void explain_files(struct explain *explain)
         fail_msg("%s", err.text);
 }
 
+static void played_alone_it_takes_as_long(const struct explain_played *step)
+{
+    assert_true(step->recorded > 5000000);
+    assert_true(100 * llabs(step->played - step->recorded) < step->recorded);
+}
+
+/* ---- the longest path through all ranks, by relaxing every cause until nothing changes ---- */
+
+struct graphs {
+    struct replay replays[RANKS];
+    struct replay_graph graphs[RANKS];
+    int64_t *events[RANKS], *ends[RANKS]; /* of events, and of activities */
+    const struct explain *explain;
+    bool changed;
+};
+
+static void raise(struct graphs *all, int64_t *value, int64_t to)
+{
+    all->changed |= to > *value;
+    *value = to > *value ? to : *value;
+}
+
+static void relax_rank(struct graphs *all, int rank)
+{
+    const struct replay_graph *graph = &all->graphs[rank];
+    const struct replay *replay = &all->replays[rank];
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct replay_event *event = &graph->events[i];
+        int64_t *value = &all->events[rank][i];
+        if (event[1].edges == event->edges)
+            raise(all, value,
+                  all->events[rank][graph->begins[event->item]] + replay->calls[event->item].duration);
+        for (uint32_t j = event->edges; j < event[1].edges; j++) {
+            const struct replay_edge *edge = &graph->edges[j];
+            int64_t lag = edge->stall > 0 ? edge->more : edge->lag;
+            raise(all, value,
+                  edge->cause == CAUSE_ROOT
+                      ? replay_event_time(replay, event) + all->explain->lanes[rank].shift
+                  : edge->from_end ? all->ends[rank][graph->events[edge->source].item] + lag
+                                   : all->events[rank][edge->source] + lag);
+        }
+        if (event->part == PART_START && replay->activities[event->item].class != REPLAY_COMMUNICATION)
+            raise(all, &all->ends[rank][event->item], *value + replay->activities[event->item].duration);
+    }
+}
+
+/* A collective ends its transfer after its last rank came. */
+static void relax_exchanges(struct graphs *all)
+{
+    const struct ranks *run = &all->explain->run;
+    for (size_t i = 0, end; i < run->collective_count; i = end) {
+        int64_t last = INT64_MIN, played = INT64_MIN / 2;
+        for (end = i;
+             end < run->collective_count && explain_is_same(&run->collectives[end], &run->collectives[i]);
+             end++) {
+            const struct ranks_collective *at = &run->collectives[end];
+            last = max(last, explain_began(all->explain, end));
+            played = max(played, all->events[at->member][all->graphs[at->member].starts[at->activity]]);
+        }
+        for (size_t j = i; j < end; j++) {
+            const struct ranks_collective *at = &run->collectives[j];
+            int64_t over = at->end + run->members[at->member].offset;
+            raise(all, &all->ends[at->member][at->activity], played + over - last);
+        }
+    }
+}
+
+static void open_graphs(struct graphs *all)
+{
+    struct error err;
+    for (int i = 0; i < RANKS; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/rank%d.json", test_folder, i);
+        if (!replay_load(&all->replays[i], path, &err) ||
+            !replay_graph_make(&all->graphs[i], &all->replays[i], &err))
+            fail_msg("%s", err.text);
+        all->events[i] = malloc(all->graphs[i].count * sizeof *all->events[i]);
+        all->ends[i] = malloc(all->replays[i].count * sizeof *all->ends[i]);
+        for (size_t j = 0; j < all->graphs[i].count; j++)
+            all->events[i][j] = INT64_MIN / 2;
+        for (size_t j = 0; j < all->replays[i].count; j++)
+            all->ends[i][j] = INT64_MIN / 2;
+    }
+}
+
+static void close_graphs(struct graphs *all)
+{
+    for (int i = 0; i < RANKS; i++) {
+        free(all->events[i]);
+        free(all->ends[i]);
+        replay_graph_release(&all->graphs[i]);
+        replay_release(&all->replays[i]);
+    }
+}
+
+static void the_path_is_the_longest(const struct explain *explain)
+{
+    static struct graphs all;
+    int64_t before = explain->path.begins[0];
+    all = (struct graphs){.explain = explain, .changed = true};
+    open_graphs(&all);
+    while (all.changed) {
+        all.changed = false;
+        for (int i = 0; i < RANKS; i++)
+            relax_rank(&all, i);
+        relax_exchanges(&all);
+    }
+    for (size_t step = 0; step < explain->step_count; step++) {
+        int64_t end = INT64_MIN;
+        for (int i = 0; i < RANKS; i++)
+            end = max(end, all.ends[i][explain->lanes[i].lasts[step]]);
+        assert_true(1000 * llabs(end - before - explain->played[step].played) < end - before);
+        before = end;
+    }
+    close_graphs(&all);
+}
+
 static void causes_are_named_with_their_size(void **state)
 {
     int named = 0, sized = 0, runs = 0;
@@ -339,6 +456,10 @@ static void causes_are_named_with_their_size(void **state)
         bool name = fits(&explain, &truth), near = found > 0.9 * size && found < 1.1 * size;
         double path = (double)(explain.path.begins[explain.step_count] - explain.path.begins[0]) / STEPS;
         assert_true(path > 0.99 * whole && path < 1.01 * whole);
+        for (size_t j = 0; j < explain.step_count; j++)
+            played_alone_it_takes_as_long(&explain.played[j]);
+        if (i < 10) /* of each cause, of one rank and of all */
+            the_path_is_the_longest(&explain);
         named += name;
         sized += name && near;
         runs++;

@@ -115,8 +115,11 @@ static void print_head(const struct explain *explain, struct text *out)
 static void print_losses(const struct explain *explain, struct text *out)
 {
     double step = explain_step_mean(explain);
-    text_format(out, "\nalong the critical path, %zu change%s of rank\n%12s  %7s\n", explain->path.changes,
-                explain->path.changes == 1 ? "" : "s", "ms a step", "share");
+    text_format(out,
+                "\nalong the critical path, %zu change%s of rank; played alone it takes %.1f %% of the "
+                "recorded time\n%12s  %7s\n",
+                explain->path.changes, explain->path.changes == 1 ? "" : "s",
+                100 * explain_played_share(explain), "ms a step", "share");
     text_format(out, "%12.3f  %5.1f %%  compute\n", 1e3 * explain_compute_mean(explain),
                 100 * explain_share_of(explain_compute_mean(explain), step));
     for (size_t i = 0; i < explain->loss_count && i < MAX_LOSSES; i++) {

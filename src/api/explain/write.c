@@ -93,6 +93,8 @@ static void write_step(const struct explain *explain, size_t step, struct json *
     json_integer(json, "number", explain->numbers ? explain->numbers[step] : 0);
     json_number(json, "seconds", (double)(path->begins[step + 1] - path->begins[step]) / 1e9);
     json_integer(json, "slowest_rank", rank);
+    json_number(json, "played", (double)explain->played[step].played / 1e9);
+    json_number(json, "recorded", (double)explain->played[step].recorded / 1e9);
     write_shares(path->steps[step], 1, "path", json);
     json_close(json);
 }
