@@ -1,6 +1,7 @@
 /* Callers who wish an end, or hear warnings; and programs that are run for them. */
 #include "core/caller.h"
 #include "core/child.h"
+#include "core/once.h"
 #include "core/stop.h"
 
 #include <errno.h>
@@ -46,6 +47,24 @@ static void an_end_is_wished_by_a_flag(void **state)
     }
     assert_ptr_equal(caller_set(NULL), &caller);
     assert_false(stop_wanted());
+}
+
+static bool read_once(struct error *err)
+{
+    return !stop_obeyed(err);
+}
+
+/* Data that all callers share are read to their end by the one who came first, though he does not need them any more. */
+static void shared_data_are_read_to_their_end(void **state)
+{
+    (void)state;
+    static struct once once = ONCE_INIT;
+    atomic_bool stop = true;
+    struct caller caller = {.stop = &stop};
+    caller_set(&caller);
+    assert_true(once_needed(&once, read_once));
+    assert_true(stop_wanted() && caller_now() == &caller && !atomic_load(&caller.starved));
+    caller_set(NULL);
 }
 
 /* Of two deadlines the earlier one counts, and the other is there again afterwards. */
@@ -182,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_is_wished_by_a_flag),
+        cmocka_unit_test(shared_data_are_read_to_their_end),
         cmocka_unit_test(deadlines_are_those_of_the_work_around),
         cmocka_unit_test(warnings_are_heard),
         cmocka_unit_test(programs_are_run_with_their_files),
