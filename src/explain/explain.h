@@ -66,6 +66,7 @@ struct explain_bound {
 };
 
 struct explain_rank {
+    int64_t pid; /* of its host's process; 0: not told */
     struct explain_window whole, hta;
     struct explain_bound bound;
 };

@@ -320,6 +320,9 @@ static bool add_lane(struct reading *reading, uint32_t member, int64_t device)
         return error_memory(reading->err);
     struct explain_lane *at = &explain->lanes[explain->lane_count - 1];
     struct explain_rank *rank = &explain->ranks[explain->lane_count - 1];
+    const struct replay *replay = &reading->replay;
+    uint32_t process = replay->host_count > 0 ? replay->hosts[0].process : replay->streams[0].process;
+    (void)text_whole(replay->texts[process], "", &rank->pid); /* else 0 */
     if (reading->step_count > 0) {
         source.from = steps[0].begin;
         source.to = steps[last].end;

@@ -274,8 +274,9 @@ static bool add_gap(struct maker *maker, int64_t from, int64_t to, uint32_t acti
         return add_piece(maker, from, to, SHARE_UNKNOWN, activity, EXPLAIN_NONE);
     int64_t reached = from;
     maker->gap_count = 0;
-    if (!(activity == EXPLAIN_NONE ? add_host(maker, from, to, activity)
-                                   : walk_gap(maker, from, to, activity, &reached)))
+    if (!(activity == EXPLAIN_NONE || maker->replay->host_only
+              ? add_host(maker, from, to, activity)
+              : walk_gap(maker, from, to, activity, &reached)))
         return false;
     return add_piece(maker, from, reached, SHARE_UNKNOWN, activity, EXPLAIN_NONE) && take_gap(maker, to);
 }
@@ -291,7 +292,7 @@ static bool end_pause(struct maker *maker, int64_t now, uint32_t activity)
     while (kept > maker->pause_piece)
         runs |=
             timeline->pieces[--kept].exchange != EXPLAIN_NONE || timeline->pieces[kept].share == SHARE_COPY;
-    if (!runs || !maker->source->causes)
+    if (!runs || !maker->source->causes || maker->replay->host_only)
         return true;
     if (!walk_gap(maker, from, now, activity, &reached))
         return false;

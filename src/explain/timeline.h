@@ -20,6 +20,7 @@
  *     peer       an activity of another device that the trace names as the cause, or what begins is a receive, and
  *                nothing else says why
  *     unknown    nothing in the trace says why
+ *              of a host alone, whose operations stand for activities, all is work of the host
  * Of several collectives that run, the one that began first is meant. Communication and copies that no compute kernel
  * waited for are not in its way: where the causes of the compute kernel that ends such a time lead to the host or to
  * its stream, that part is idle time by that cause, though an exchange runs. A launch that came late costs only what

@@ -38,6 +38,7 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
                         struct api_report *report, struct error *err)
 {
     struct explain explain;
+    struct explain_stalls stalls = {.lanes = 0};
     bool done = true;
     if (!explain_make(&explain, given->traces.items, given->traces.count, kernels, err))
         return false;
@@ -47,8 +48,14 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
         done = compare(&explain, &given->against, kernels, report, err);
     if (done && given->plan)
         done = compare_with_plan(&explain, given->plan, report, err);
-    explain_print(&explain, &report->text);
+    if (done && given->trace) {
+        done = explain_stalls_find(&stalls, &explain, given->trace, err);
+        if (done)
+            explain_write_stalls(&explain, &stalls, &report->json);
+    }
+    explain_print(&explain, given->trace ? &stalls : NULL, &report->text);
     json_close(&report->json);
+    arena_release(&stalls.arena);
     explain_release(&explain);
     return done;
 }

@@ -6,6 +6,7 @@
 #include "explain/against.h"
 #include "explain/explain.h"
 #include "explain/planned.h"
+#include "explain/stalls.h"
 
 /* The mean of a step, from a sum over all of them. */
 static inline double explain_mean(const struct explain *explain, int64_t time)
@@ -33,7 +34,15 @@ void explain_kind_tell(const struct explain *explain, const struct explain_kind 
 /* The shares of all steps of a lane. */
 void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES]);
 
-void explain_print(const struct explain *explain, struct text *out);
+void explain_print_stalls(const struct explain *explain, const struct explain_stalls *stalls,
+                          struct text *out);
+void explain_print_files(const struct explain *explain, const struct explain_stalls *stalls,
+                         struct text *out);
+void explain_write_stalls(const struct explain *explain, const struct explain_stalls *stalls,
+                          struct json *json);
+
+/* `stalls`: NULL, if there is no trace of the kernel. */
+void explain_print(const struct explain *explain, const struct explain_stalls *stalls, struct text *out);
 void explain_write(const struct explain *explain, struct json *json);
 
 void explain_print_changes(const struct explain_changes *changes, struct text *out);

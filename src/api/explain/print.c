@@ -240,12 +240,16 @@ static void print_unnamed(const struct explain *explain, struct text *out)
     text_add(out, "\n");
 }
 
-void explain_print(const struct explain *explain, struct text *out)
+void explain_print(const struct explain *explain, const struct explain_stalls *stalls, struct text *out)
 {
     print_verdict(explain, out);
+    if (stalls)
+        explain_print_stalls(explain, stalls, out);
     print_head(explain, out);
     print_losses(explain, out);
     print_lanes(explain, out);
+    if (stalls)
+        explain_print_files(explain, stalls, out);
     print_bounds(explain, out);
     print_kinds(explain, out);
     print_names(explain, out);

@@ -90,6 +90,15 @@ static bool find_group(struct ranks *run, const struct replay *replay, const str
     int64_t *parsed = NULL;
     struct ranks_group group = {.name = replay->texts[told->group],
                                 .description = replay->texts[told->description]};
+    if (told->group == 0 && told->ranks == 0 && replay->host_only && replay->group_count == 1) {
+        const struct replay_group *only =
+            &replay->groups[0]; /* gloo and MPI tell nothing, on any of their threads */
+        group = (struct ranks_group){.name = replay->texts[only->name],
+                                     .description = replay->texts[only->description],
+                                     .ranks = only->ranks,
+                                     .rank_count = only->rank_count};
+        return keep_group(run, group, "", id, err);
+    }
     if (told->group == 0 && told->ranks == 0) {
         char stream[32];
         snprintf(stream, sizeof stream, "%lld", (long long)replay->streams[activity->stream].number);
