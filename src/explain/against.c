@@ -84,6 +84,51 @@ static void add_shares(const struct explain *explain, struct moments moments[EXP
     }
 }
 
+/* Of a rank's own time. */
+static struct moments moments_of_rank(const struct explain *explain, size_t lane)
+{
+    static const bool others[EXPLAIN_SHARES] = {[SHARE_TRANSFER] = true,
+                                                [SHARE_INNER] = true,
+                                                [SHARE_SKEW] = true,
+                                                [SHARE_PEER] = true,
+                                                [SHARE_UNKNOWN] = true};
+    struct moments moments = {0};
+    for (size_t step = 0; step < explain->step_count; step++) {
+        int64_t shares[EXPLAIN_SHARES], sum = 0;
+        explain_step_shares(explain, lane, step, shares);
+        for (int i = 0; i < EXPLAIN_SHARES; i++)
+            sum += others[i] ? 0 : shares[i];
+        add(&moments, (double)sum / 1e9);
+    }
+    return moments;
+}
+
+static int64_t rank_of(const struct explain *explain, size_t lane)
+{
+    return explain->run.members[explain->lanes[lane].member].rank;
+}
+
+/* Lanes of both are in order of ranks. */
+static void find_slowest(struct explain_changes *changes, const struct explain *now,
+                         const struct explain *before)
+{
+    changes->rank = (struct explain_change){.more = -INFINITY};
+    changes->slowest = -1;
+    for (size_t i = 0, old = 0; now->lane_count > 1 && i < now->lane_count; i++) {
+        while (old < before->lane_count && rank_of(before, old) < rank_of(now, i))
+            old++;
+        if (old == before->lane_count || rank_of(before, old) != rank_of(now, i))
+            continue;
+        struct moments a = moments_of_rank(now, i), b = moments_of_rank(before, old++);
+        struct explain_change change = {.name = "rank"};
+        set_change(&change, &a, &b);
+        if (change.more > changes->rank.more) {
+            changes->rank = change;
+            changes->slowest = rank_of(now, i);
+        }
+    }
+}
+
 /* A kernel's moments; `name` SIZE_MAX: it did not run. */
 static struct moments moments_of_name(const struct explain *explain, size_t name)
 {
@@ -181,6 +226,7 @@ bool explain_compare(struct explain_changes *changes, const struct explain *now,
         changes->shares[i].name = explain_share_keys[i];
         set_change(&changes->shares[i], &new_shares[i], &old_shares[i]);
     }
+    find_slowest(changes, now, before);
     add_classes(now, new_classes);
     add_classes(before, old_classes);
     for (int i = 0; i < KERNEL_CLASSES; i++) {

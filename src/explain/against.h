@@ -20,6 +20,9 @@ struct explain_change {
 
 struct explain_changes {
     struct explain_change step, shares[EXPLAIN_SHARES], classes[KERNEL_CLASSES];
+    struct explain_change
+        rank;        /* whose own time, all but exposed exchanges and waits for others, grew most */
+    int64_t slowest; /* its number; -1: no rank is in both, or there is one alone */
     struct explain_change *kernels; /* largest difference first */
     size_t kernel_count;
 };

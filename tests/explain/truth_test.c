@@ -1,9 +1,10 @@
 /* Runs of a made-up job, of which one cause is known that makes it slower, and by how much: the same job without it
  * runs, too. It has to be named first, with its size. */
 #include "core/random.h"
-#include "explain/explain.h"
+#include "explain/life.h"
 #include "support/folder.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -58,6 +60,8 @@ static double uniform(uint64_t *state)
 /* Of the files: no mark is written; nor anything of the first calls and activities of a rank. */
 static bool unmarked;
 static int begun;
+
+static const char *hour = ""; /* folder of the files */
 
 /* ---- a rank ---- */
 
@@ -253,7 +257,7 @@ static double run(const struct truth *truth, bool write)
         job.ranks[i].clock = write ? (int64_t)(uniform(&job.state) * 3e6) : 0;
         if (!write)
             uniform(&job.state);
-        snprintf(path, sizeof path, "%s/rank%d.json", test_folder, i);
+        snprintf(path, sizeof path, "%s%s/rank%d.json", test_folder, hour, i);
         job.ranks[i].out = write ? fopen(path, "w") : NULL;
         if (job.ranks[i].out)
             fprintf(job.ranks[i].out,
@@ -506,10 +510,61 @@ static void steps_are_found_without_marks(void **state)
     }
 }
 
+/* Four folders of a job, of which the last ones have a slow rank: when, how much, and which. */
+static void a_life_tells_when_a_rank_became_slow(void **state)
+{
+    static const char *const names[] = {"/life/hour-8", "/life/hour-9", "/life/hour-10", "/life/hour-11"};
+    char path[4096];
+    const char *paths[] = {path};
+    struct explain_hours hours;
+    struct explain_life life;
+    struct explain last;
+    struct error err;
+    double expected[4];
+    (void)state;
+    snprintf(path, sizeof path, "%s/life", test_folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < 4; i++) {
+        const struct truth truth = {.cause = i < 2 ? JITTER : STRAGGLER,
+                                    .size = i < 2 ? 0.01 : 0.1 * i,
+                                    .rank = i < 2 ? -1 : 5,
+                                    .seed = (uint64_t)i};
+        snprintf(path, sizeof path, "%s%s", test_folder, names[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+        hour = names[i];
+        expected[i] = run(&truth, true) / 1e9;
+    }
+    hour = "";
+    snprintf(path, sizeof path, "%s/life", test_folder);
+    if (!explain_hours_find(&hours, paths, 1, &err) || !explain_life(&life, &last, &hours, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(life.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct explain_hour *at = &life.hours[i];
+        assert_string_equal(strrchr(at->name, '/'), strrchr(names[i], '/'));
+        assert_int_equal(at->steps, STEPS);
+        assert_true(fabs(at->step.now - expected[i]) < 0.02 * expected[i]);
+        assert_int_equal(at->step.sure && at->step.more > 0, i >= 2);
+        if (i >= 2) {
+            assert_int_equal(at->slowest, 5);
+            assert_string_equal(at->verdict, "skew");
+            assert_string_equal(at->cause, "straggler");
+        }
+    }
+    assert_int_equal(last.lane_count, RANKS);
+    explain_release(&last);
+    arena_release(&life.arena);
+    explain_hours_release(&hours);
+    snprintf(path, sizeof path, "%s%s", test_folder, names[0]);
+    assert_true(explain_hours_find(&hours, paths, 1, &err));
+    assert_int_equal(hours.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_found_without_marks),
+        cmocka_unit_test(a_life_tells_when_a_rank_became_slow),
         cmocka_unit_test(causes_are_named_with_their_size),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -39,11 +39,22 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
 {
     struct explain explain;
     struct explain_stalls stalls = {.lanes = 0};
-    bool done = true;
-    if (!explain_make(&explain, given->traces.items, given->traces.count, kernels, err))
+    struct explain_hours hours;
+    struct explain_life life = {.count = 0};
+    if (!explain_hours_find(&hours, given->traces.items, given->traces.count, err))
+        return false;
+    bool done = hours.count > 0
+                    ? explain_life(&life, &explain, &hours, kernels, err)
+                    : explain_make(&explain, given->traces.items, given->traces.count, kernels, err);
+    explain_hours_release(&hours);
+    if (!done)
         return false;
     json_open_document(&report->json, "rehearse-explanation/1");
     explain_write(&explain, &report->json);
+    if (life.count > 0) {
+        explain_print_life(&life, &report->text);
+        explain_write_life(&life, &report->json);
+    }
     if (given->against.count > 0)
         done = compare(&explain, &given->against, kernels, report, err);
     if (done && given->plan)
@@ -56,6 +67,7 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
     explain_print(&explain, given->trace ? &stalls : NULL, &report->text);
     json_close(&report->json);
     arena_release(&stalls.arena);
+    arena_release(&life.arena);
     explain_release(&explain);
     return done;
 }

@@ -5,6 +5,7 @@
 #include "api/command.h"
 #include "explain/against.h"
 #include "explain/explain.h"
+#include "explain/life.h"
 #include "explain/planned.h"
 #include "explain/stalls.h"
 
@@ -40,6 +41,9 @@ void explain_print_files(const struct explain *explain, const struct explain_sta
                          struct text *out);
 void explain_write_stalls(const struct explain *explain, const struct explain_stalls *stalls,
                           struct json *json);
+
+void explain_print_life(const struct explain_life *life, struct text *out);
+void explain_write_life(const struct explain_life *life, struct json *json);
 
 /* `stalls`: NULL, if there is no trace of the kernel. */
 void explain_print(const struct explain *explain, const struct explain_stalls *stalls, struct text *out);

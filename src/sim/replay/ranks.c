@@ -147,6 +147,12 @@ static bool add_path(struct ranks *run, const char *path, struct error *err)
     const struct import_paths_rules rules = {is_trace, RANKS_MAX_FILES, 8};
     struct import_paths paths = {0};
     enum file_kind kind;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    path = arena_copy(&run->arena, path, length);
+    if (!path)
+        return error_memory(err);
     if (!file_look(path, &kind, err))
         return false;
     if (kind == FILE_NONE && strpbrk(path, "*?["))
