@@ -307,6 +307,7 @@ struct rh_explain_request {
     const char *page;       /* written: the answer as an HTML file */
     const char *kernels;    /* rules for names of kernels: a file */
     const char *trace;      /* of the kernel, recorded beside */
+    const char *device;     /* what its products are compared with; NULL: what the trace names */
 };
 RH_API rh_report *rh_explain(const struct rh_explain_request *request, const struct rh_call *call,
                              struct rh_error *error);

@@ -276,7 +276,7 @@ static bool analyse(struct explain_loading *loading, struct error *err)
         !explain_chains_play(explain, err))
         return false;
     qsort(explain->names, explain->name_count, sizeof *explain->names, by_total);
-    return true;
+    return explain_products_sort(explain, err);
 }
 
 bool explain_make(struct explain *explain, const char *const *paths, size_t count,
@@ -318,6 +318,8 @@ void explain_release(struct explain *explain)
     free(explain->name_times);
     free(explain->losses);
     free(explain->played);
+    free(explain->products);
+    hash_names_release(&explain->product_ids);
     explain_path_release(&explain->path);
     ranks_release(&explain->run);
     arena_release(&explain->arena);

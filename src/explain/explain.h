@@ -82,6 +82,14 @@ struct explain_played {
     int64_t played, recorded;
 };
 
+/* Matrix products of one size, type and kernel, of all ranks (sim/replay/products.h). */
+struct explain_product {
+    struct product_size size;
+    const char *type, *kernel;
+    size_t count;
+    int64_t total; /* ns */
+};
+
 struct explain {
     struct arena arena;
     struct ranks run;
@@ -99,7 +107,11 @@ struct explain {
     uint32_t *lane_of;
     struct explain_name *names; /* longest total first */
     size_t name_count, name_capacity;
-    int64_t *name_times; /* private: [row][step of the first rank] */
+    int64_t *name_times;              /* private: [row][step of the first rank] */
+    struct explain_product *products; /* longest total first */
+    size_t product_count, product_capacity;
+    struct hash_names product_ids; /* private */
+    const char *device;            /* as the trace calls it; NULL: it does not */
     struct explain_path path;
     struct explain_played *played; /* of each step */
     struct explain_loss *losses;   /* largest first */
@@ -152,12 +164,16 @@ bool explain_is_busy(const struct explain *explain);
 /* Finds the losses of a path; private to explain.c. */
 bool explain_losses_find(struct explain *explain, struct error *err);
 
-/* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank while it is read, `play`
- * sets explain->played, after clocks, steps and arrivals are known. */
+/* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank while it is read,
+ * `play` sets explain->played, after clocks, steps and arrivals are known. */
 bool explain_chains_note(struct explain_lane *lanes, size_t count, const struct replay_graph *graph,
                          struct error *err);
 bool explain_chains_play(struct explain *explain, struct error *err);
 void explain_chains_release(struct explain_lane *lane);
+
+/* Adds the products of a rank, while it is read; then sorts them. Private to achieved.c. */
+bool explain_products_add(struct explain *explain, const struct replay *replay, struct error *err);
+bool explain_products_sort(struct explain *explain, struct error *err);
 
 /* What is known of all ranks while they are read; private to load.c and explain.c. */
 struct explain_loading {

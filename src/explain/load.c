@@ -375,7 +375,8 @@ static bool read_member(struct reading *reading, uint32_t member)
     explain->events += reading->replay.events;
     reading->loading->stepless |= reading->step_count == 0;
     reading->loading->lanes_seen++;
-    return add_lanes(reading, member) && add_names(reading);
+    return add_lanes(reading, member) && explain_products_add(explain, &reading->replay, err) &&
+           add_names(reading);
 }
 
 bool explain_load_member(struct explain_loading *loading, size_t member, struct error *err)

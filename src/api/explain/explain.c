@@ -65,6 +65,7 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
             explain_write_stalls(&explain, &stalls, &report->json);
     }
     explain_print(&explain, given->trace ? &stalls : NULL, &report->text);
+    done = done && explain_add_achieved(&explain, given->device, &report->text, &report->json, err);
     json_close(&report->json);
     arena_release(&stalls.arena);
     arena_release(&life.arena);

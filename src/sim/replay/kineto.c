@@ -10,6 +10,7 @@
  *   transfer, cause                  ("ph": "s" and "f") an arrow of our own traces, from one activity to another */
 #include "core/doc/stream.h"
 #include "core/vector.h"
+#include "sim/replay/products.h"
 #include "sim/replay/tracked.h"
 #include "trace/import/lines.h"
 
@@ -17,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define MAX_INPUTS 1024 /* bytes of sizes */
 
 enum event_kind { EVENT_OTHER, EVENT_ACTIVITY, EVENT_CALL, EVENT_SYNC, EVENT_MARK, EVENT_DEVICE_MARK };
 
@@ -145,6 +148,26 @@ static bool take_flow(struct kineto *kineto, bool target, struct error *err)
            (VECTOR_ADD(kineto->flows, kineto->flow_count, kineto->flow_capacity, flow) || error_memory(err));
 }
 
+/* A product of matrices, whose kernels are launched within it. */
+static bool take_operation(struct kineto *kineto, struct error *err)
+{
+    struct replay *replay = kineto->replay;
+    struct replay_operation operation;
+    int64_t duration;
+    const char *type = kineto_value(kineto, FIELD_TYPES); /* one for all operands */
+    if (!replay_product_size(kineto_value(kineto, FIELD_NAME), kineto_value(kineto, FIELD_DIMS),
+                             &operation.size) ||
+        replay->operation_count == REPLAY_MAX_MARKS)
+        return true;
+    if (!kineto_span(kineto, &operation.begin, &duration, err) ||
+        !kineto_thread(kineto, &operation.thread, err) ||
+        !replay_add_text(replay, type, strcspn(type, ";"), &operation.type, err))
+        return false;
+    operation.end = operation.begin + duration;
+    return VECTOR_ADD(replay->operations, replay->operation_count, replay->operation_capacity, operation) ||
+           error_memory(err);
+}
+
 /* An event without 'ph' is a fault; JAX ends its list with an empty one. */
 static bool take_nothing(const struct kineto *kineto, struct error *err)
 {
@@ -169,6 +192,8 @@ static bool take_event(struct kineto *kineto, struct error *err)
     if (operation && strcmp(phase, "X") == 0 &&
         text_starts_with(kineto_value(kineto, FIELD_NAME), "ProfilerStep#"))
         return kineto_mark(kineto, false, err); /* as old versions write it */
+    if (operation && strcmp(phase, "X") == 0 && kineto->given[FIELD_DIMS])
+        return take_operation(kineto, err);
     kineto->operations += kineto->given[FIELD_OPERATION];
     if (arrow && (strcmp(category, "transfer") == 0 || strcmp(category, "cause") == 0))
         return take_flow(kineto, *phase == 'f', err);
@@ -204,6 +229,33 @@ static bool take_field(struct kineto *kineto, enum field field, struct error *er
     return !value->failed || error_memory(err);
 }
 
+/* Takes the sizes or types of an operation's inputs as "64;4096,100;". */
+static bool take_inputs(struct kineto *kineto, enum field field, struct error *err)
+{
+    struct text *value = &kineto->values[field];
+    enum json_piece piece;
+    value->length = 0;
+    text_add(value, "");
+    for (int depth = 1; depth > 0;) {
+        if (!json_stream_next(&kineto->json, &piece, err))
+            return false;
+        bool scalar = piece == JSON_TEXT || piece == JSON_NUMBER || piece == JSON_WORD;
+        depth += (piece == JSON_OPEN_LIST || piece == JSON_OPEN_MAP) - (piece == JSON_CLOSE);
+        if (value->length > MAX_INPUTS)
+            continue;
+        if (scalar)
+            text_add_bytes(value, kineto->json.text, kineto->json.length);
+        if (scalar && depth > 1)
+            text_add(value, ",");
+        else if (depth == 1) {
+            value->length -= value->length > 0 && value->data[value->length - 1] == ',';
+            text_add(value, ";");
+        }
+    }
+    kineto->given[field] = true;
+    return !value->failed || error_memory(err);
+}
+
 /* Most keys differ from all fields in their first two bytes, which are compared first. */
 static enum field find_field(const struct kineto *kineto, bool in_args)
 {
@@ -229,7 +281,10 @@ static bool read_members(struct kineto *kineto, bool in_args, struct error *err)
         if (!json_stream_next(&kineto->json, &piece, err))
             return false;
         bool scalar = piece == JSON_TEXT || piece == JSON_NUMBER;
+        bool inputs = (field == FIELD_DIMS || field == FIELD_TYPES) && piece == JSON_OPEN_LIST &&
+                      replay_is_product(kineto_value(kineto, FIELD_NAME));
         if (args && piece == JSON_OPEN_MAP  ? !read_members(kineto, true, err)
+            : inputs                        ? !take_inputs(kineto, field, err)
             : field < FIELD_COUNT && scalar ? !take_field(kineto, field, err)
                                             : !json_stream_skip(&kineto->json, piece, err))
             return false;

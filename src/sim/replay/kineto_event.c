@@ -34,6 +34,8 @@ const struct kineto_field kineto_fields[FIELD_COUNT] = {
     [FIELD_OPERATION] = {"hlo_op", true},
     [FIELD_OPERATION_KIND] = {"hlo_category", true},
     [FIELD_XLA_CORRELATION] = {"correlation_id", true},
+    [FIELD_DIMS] = {"Input Dims", true},
+    [FIELD_TYPES] = {"Input type", true},
 };
 
 bool kineto_error(const struct kineto *kineto, const char *problem, struct error *err)

@@ -386,6 +386,10 @@ static bool move_origin(struct replay *replay, struct error *err)
         replay->calls[i].begin -= first;
     for (size_t i = 0; i < replay->mark_count; i++)
         replay->marks[i].begin -= first;
+    for (size_t i = 0; i < replay->operation_count; i++) {
+        replay->operations[i].begin -= first;
+        replay->operations[i].end -= first;
+    }
     replay->origin = first;
     if (last - first > INT64_C(1000000000) * 86400 * 366)
         return error_set(err, ERROR_INPUT, "%s: its first and last event lie more than a year apart",
@@ -428,6 +432,7 @@ void replay_release(struct replay *replay)
     free(replay->collectives);
     free(replay->syncs);
     free(replay->marks);
+    free(replay->operations);
     free(replay->groups);
     free(replay->devices);
     free(replay->hosts);

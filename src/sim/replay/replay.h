@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
+#include "core/unit/product_size.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,6 +78,14 @@ struct replay_mark {
     int32_t thread;         /* of the host; -1: on a device */
     int64_t device, number; /* of the stream it is shown on, which may have no activity; -1: on the host */
     uint32_t process;       /* text */
+};
+
+/* An operation of the host that is a product of matrices (products.h). */
+struct replay_operation {
+    int64_t begin, end;
+    struct product_size size;
+    int32_t thread;
+    uint32_t type; /* text: of its left operand, "c10::BFloat16" */
 };
 
 /* A device that the file describes. */
@@ -174,6 +183,8 @@ struct replay {
     size_t sync_count, sync_capacity;
     struct replay_mark *marks; /* in order of begin; at most REPLAY_MAX_MARKS */
     size_t mark_count, mark_capacity;
+    struct replay_operation *operations; /* at most REPLAY_MAX_MARKS */
+    size_t operation_count, operation_capacity;
     struct replay_group *groups;
     size_t group_count, group_capacity;
     struct replay_device *devices;
