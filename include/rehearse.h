@@ -481,6 +481,19 @@ struct rh_feed_request {
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);
 
+/* `rehearse submit`: a submission to MLPerf Storage. One that breaks rules is an answer, see its value "failed". */
+struct rh_submit_request {
+    size_t size;
+    struct rh_list workload, set;
+    const char *output, *org, *system_name, *edition, *availability, *method;
+    int64_t accelerators;
+    double time_out;
+    bool direct, force;
+    bool check; /* of what is there, without a run */
+};
+RH_API rh_report *rh_submit(const struct rh_submit_request *request, const struct rh_call *call,
+                            struct rh_error *error);
+
 /* ---- runs that were recorded, pictures and pages ---- */
 
 #include "rehearse_records.h"

@@ -82,6 +82,7 @@ void api_keep_stop(const struct api_call *call);
     COMMAND(STORAGE, rh_report, rh_dataset_verify, rh_dataset_verify_request, api_dataset_verify)              \
     COMMAND(STORAGE, rh_report, rh_dataset_scale, rh_dataset_scale_request, api_dataset_scale)                 \
     COMMAND(STORAGE, rh_report, rh_feed, rh_feed_request, api_feed)                                            \
+    COMMAND(STORAGE, rh_report, rh_submit, rh_submit_request, api_submit)                                      \
     COMMAND(TRACE, rh_report, rh_trace, rh_trace_request, api_trace)                                           \
     COMMAND(TRACE, rh_report, rh_trace_import, rh_trace_import_request, api_trace_import)                      \
     COMMAND(TRACE, rh_report, rh_trace_export, rh_trace_export_request, api_trace_export)                      \

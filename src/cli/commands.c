@@ -26,6 +26,7 @@ const struct command *const commands[] = {
     IN_STORAGE(&command_dataset_verify,)
     IN_STORAGE(&command_dataset_scale,)
     IN_STORAGE(&command_feed,)
+    IN_STORAGE(&command_submit,)
     IN_TRACE(&command_trace,)
     IN_TRACE(&command_trace_show,)
     IN_TRACE(&command_trace_import,)

@@ -71,11 +71,13 @@ enum session_verdict {
 };
 extern const char *const session_verdict_words[];
 
-/* The rules of MLPerf Storage v2.0 (session_rules.c). A result is closed if no rule fails, open if only
+/* The rules of MLPerf Storage v2.0 and v3.0 (session_rules.c). A result is closed if no rule fails, open if only
  * changes that OPEN allows were made, else invalid. Unknown rules do not change the category. */
-enum rules_verdict { RULES_PASS, RULES_FAIL, RULES_UNKNOWN };
+enum rules_verdict { RULES_PASS, RULES_FAIL, RULES_UNKNOWN, RULES_DECLARED };
 enum rules_category { RULES_CLOSED, RULES_OPEN, RULES_INVALID };
-#define RULES_MAX_FINDINGS 16
+enum rules_edition { RULES_V2, RULES_V3 };
+#define RULES_MAX_FINDINGS 48
+#define RULES_RUNS         5 /* of a result; one before warms up */
 
 struct rules_report {
     struct rules_finding {
@@ -86,8 +88,28 @@ struct rules_report {
     } findings[RULES_MAX_FINDINGS];
     int count, failed, unknown;
     enum rules_category category;
+    enum rules_edition edition; /* of the benchmark that the workload is nearest to */
 };
 extern const char *const rules_verdict_words[], *const rules_category_words[];
+
+/* What the rules of one run look at. */
+struct rules_facts {
+    const struct workload *workload;
+    const struct dataset_layout *layout;
+    bool found; /* the layout is that of the data set, not the workload's own */
+    const struct session_host *hosts;
+    int host_count, accelerators;
+    double au;          /* of training */
+    const char *option; /* that changes what the benchmark does; NULL: none */
+    bool cleared;       /* the page cache, between writes and reads */
+};
+
+/* Adds a finding, as long as there is a place. */
+void rules_find(struct rules_report *report, const char *rule, const char *section,
+                enum rules_verdict verdict, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Checks all rules that one run can break. False: a workload could not be read. */
+bool rules_check(const struct rules_facts *facts, struct rules_report *report, struct error *err);
 
 struct session {
     struct session_options options;

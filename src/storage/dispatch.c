@@ -13,6 +13,7 @@ const char *const storage_kind_words[] = {
     [STORAGE_URING] = "uring",
     [STORAGE_MMAP] = "mmap",
     [STORAGE_S3] = "s3",
+    NULL,
 };
 
 /* NULL: this build has none of that kind. */

@@ -89,7 +89,7 @@ void storage_free(struct storage *storage);
 const struct storage_options *storage_options(const struct storage *storage);
 
 /* "posix", "uring", "mmap", "s3" */
-extern const char *const storage_kind_words[];
+extern const char *const storage_kind_words[]; /* ended by NULL */
 
 /* Returns true if the path has S3's scheme; false for NULL. */
 #define STORAGE_S3_SCHEME "s3://"

@@ -447,6 +447,20 @@ static const struct {
     FIELD(rh_feed_request, keep_steps, 188, 1),
     FIELD(rh_feed_request, vary, 192, 16),
     FIELD(rh_feed_request, prometheus, 208, 8),
+    FIELD(rh_submit_request, size, 0, 8),
+    FIELD(rh_submit_request, workload, 8, 16),
+    FIELD(rh_submit_request, set, 24, 16),
+    FIELD(rh_submit_request, output, 40, 8),
+    FIELD(rh_submit_request, org, 48, 8),
+    FIELD(rh_submit_request, system_name, 56, 8),
+    FIELD(rh_submit_request, edition, 64, 8),
+    FIELD(rh_submit_request, availability, 72, 8),
+    FIELD(rh_submit_request, method, 80, 8),
+    FIELD(rh_submit_request, accelerators, 88, 8),
+    FIELD(rh_submit_request, time_out, 96, 8),
+    FIELD(rh_submit_request, direct, 104, 1),
+    FIELD(rh_submit_request, force, 105, 1),
+    FIELD(rh_submit_request, check, 106, 1),
 #include "abi_measured.h"
 };
 

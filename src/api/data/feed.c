@@ -15,8 +15,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* enum storage_kind */
-static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
+static const char *const drops[] = {"none", "file", "system", NULL}; /* enum run_drop */
 static const char *const rule_sets[] = {"none", "mlperf", NULL};
 
 /* ---- what needs no run ---- */
@@ -101,7 +100,7 @@ static struct session_options options_of(const struct feed_job *job, const char 
             {
                 .has_method = given[FEED_METHOD],
                 .options = {.method = given[FEED_METHOD]
-                                          ? (enum storage_kind)option_index(methods, asked->method)
+                                          ? (enum storage_kind)option_index(storage_kind_words, asked->method)
                                           : STORAGE_POSIX,
                             .direct = asked->direct,
                             .request = (int64_t)asked->request,

@@ -20,6 +20,9 @@ bool result_dlio_summary(const struct session *session, struct json *json, struc
 bool result_dlio_epochs(const struct session *session, int accelerator, struct text *out, struct error *err);
 bool result_dlio_output(const struct session *session, int accelerator, struct text *out, struct error *err);
 
+/* Writes a workload below "workload:", as Hydra does. */
+void result_configuration(const struct workload *workload, struct text *out);
+
 /* Writes 2026-11-21T02:42:36.904443 and `zone`; `realtime` is nanoseconds since 1970. */
 void result_time(char text[40], int64_t realtime, const char *zone);
 

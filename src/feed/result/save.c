@@ -159,8 +159,7 @@ static bool save_text(const char *folder, const char *name, const struct text *t
 
 /* ---- the files that MLPerf Storage's verifier reads beside summary.json ---- */
 
-/* Writes the configuration below "workload:", as Hydra does. */
-static void write_configuration(const struct workload *workload, struct text *out)
+void result_configuration(const struct workload *workload, struct text *out)
 {
     struct text own = {0};
     workload_write_yaml(workload, &own);
@@ -174,20 +173,30 @@ static void write_configuration(const struct workload *workload, struct text *ou
     text_release(&own);
 }
 
+/* The seed is no change: the rules ask for another one in each run (6.6), and mlpstorage would refuse it. */
+static bool is_change(const char *override)
+{
+    return strncmp(override, "train.seed=", strlen("train.seed=")) != 0;
+}
+
 /* Writes texts as JSON, which is YAML. */
 static void write_overrides(const struct session *session, struct text *out)
 {
-    if (session->options.override_count == 0)
-        text_add(out, "[]\n");
+    int count = 0;
     for (int i = 0; i < session->options.override_count; i++) {
         struct text whole = {0};
         struct json json = {.out = out};
+        if (!is_change(workload_override_plain(session->options.overrides[i])))
+            continue;
+        count++;
         text_format(&whole, "++workload.%s", workload_override_plain(session->options.overrides[i]));
         text_add(out, "- ");
         json_string(&json, NULL, text_within(&whole, out));
         text_add(out, "\n");
         text_release(&whole);
     }
+    if (count == 0)
+        text_add(out, "[]\n");
 }
 
 static void write_hydra(const struct session *session, struct text *out)
@@ -198,7 +207,42 @@ static void write_hydra(const struct session *session, struct text *out)
     text_add(out, "\n");
 }
 
-static void write_metadata(const struct session *session, const struct workload *workload, struct text *out)
+/* The arguments that v3.0's checker looks at (mlpstorage_py/submission_checker/checks/training_checks.py). */
+static void write_arguments(const struct session *session, const char *folder, struct json *json)
+{
+    json_open(json, "args", '{');
+    json_string(json, "data_dir", session->storage ? storage_options(session->storage)->root : NULL);
+    json_string(json, "results_dir", folder);
+    json_integer(json, "num_accelerators", session->run.whole.options.accelerators);
+    json_open(json, "hosts", '[');
+    for (int i = 0; i < session->host_count; i++)
+        json_string(json, NULL, session->hosts[i].name);
+    json_close(json);
+    json_close(json);
+}
+
+/* A key that is changed twice has its last value. */
+static void write_changes(const struct session *session, struct json *json)
+{
+    const struct session_options *options = &session->options;
+    json_open(json, "override_parameters", '{');
+    for (int i = 0; i < options->override_count; i++) {
+        const char *own = workload_override_plain(options->overrides[i]);
+        size_t length = strcspn(own, "=");
+        bool last = is_change(own);
+        for (int j = i + 1; j < options->override_count; j++)
+            last = last && strncmp(workload_override_plain(options->overrides[j]), own, length + 1) != 0;
+        char *key = last ? strndup(own, length) : NULL;
+        if (key)
+            json_string(json, key, own + length + (own[length] == '='));
+        json->out->failed = json->out->failed || (last && !key);
+        free(key);
+    }
+    json_close(json);
+}
+
+static void write_metadata(const struct session *session, const char *folder, const struct workload *workload,
+                           struct text *out)
 {
     const struct run_result *run = &session->run;
     struct json json = {.out = out};
@@ -213,11 +257,10 @@ static void write_metadata(const struct session *session, const struct workload 
     result_time(text, run->start + run->realtime, "");
     json_string(&json, "run_datetime", text);
     json_number(&json, "runtime", 1e-9 * (double)(run->end - run->start));
+    json_string(&json, "verification", "closed");
+    write_arguments(session, folder, &json);
     workload_write_json(workload, &json, "parameters");
-    json_open(&json, "override_parameters", '[');
-    for (int i = 0; i < session->options.override_count; i++)
-        json_string(&json, NULL, workload_override_plain(session->options.overrides[i]));
-    json_close(&json);
+    write_changes(session, &json);
     json_close(&json);
 }
 
@@ -230,10 +273,10 @@ static bool save_configuration(const struct session *session, const char *folder
         workload.dataset.num_files_train = session->layout.files_train;
     if (asprintf(&path, "%s/" FOLDER, folder) < 0)
         return error_memory(err);
-    write_configuration(&workload, &configuration);
+    result_configuration(&workload, &configuration);
     write_overrides(session, &overrides);
     write_hydra(session, &hydra);
-    write_metadata(session, &workload, &metadata);
+    write_metadata(session, folder, &workload, &metadata);
     bool saved = file_make_directory(path, err) &&
                  save_text(folder, FOLDER "/config.yaml", &configuration, err) &&
                  save_text(folder, FOLDER "/overrides.yaml", &overrides, err) &&

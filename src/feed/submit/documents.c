@@ -1,0 +1,282 @@
+/* What a submission has beside its runs. All of it follows from the runs and is written anew each time, but for
+ * the system's description, which belongs to its owner once it is there. */
+#include "feed/submit/submit.h"
+
+#include "core/file.h"
+#include "core/file_output.h"
+#include "feed/result/result.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (1024.0 * 1024 * 1024)
+
+double submit_mean(const struct submit_run *runs, int count)
+{
+    double sum = 0;
+    for (int i = 1; i < count; i++)
+        sum += submit_number(&runs[i].summary, "metric.train_throughput_mean_samples_per_second");
+    return count == SUBMIT_RUNS ? sum / RULES_RUNS : (double)NAN;
+}
+
+static bool save(const char *path, struct text *text, struct error *err)
+{
+    bool done = (!text->failed || error_memory(err)) && file_make_folders_of(path, err) &&
+                file_write(path, text->data ? text->data : "", text->length, err);
+    text_release(text);
+    return done;
+}
+
+/* As `mlpstorage reports reportgen` lists runs, and the mean, rounded to two decimals (6.4). */
+static bool write_results(const struct submit_place *place, const struct submit_run *runs, int count,
+                          struct arena *arena, struct error *err)
+{
+    static const char *const metrics[] = {"train_au_mean_percentage",
+                                          "train_throughput_mean_samples_per_second",
+                                          "train_io_mean_MB_per_second"};
+    struct text text = {0};
+    struct json json = {.out = &text};
+    const char *path;
+    double mean = submit_mean(runs, count);
+    json_open(&json, NULL, '{');
+    json_string(&json, "workload", place->workload);
+    json_integer(&json, "num_accelerators", place->accelerators);
+    json_number(&json, "samples_per_second", round(mean * 100) / 100);
+    json_open(&json, "runs", '[');
+    for (int i = 0; i < count; i++) {
+        json_open(&json, NULL, '{');
+        json_string(&json, "run_id", runs[i].name);
+        json_bool(&json, "warm_up", i == 0);
+        json_string(&json, "benchmark_type", "training");
+        json_string(&json, "command", "run");
+        json_string(&json, "model", place->model);
+        json_open(&json, "metrics", '{');
+        for (size_t m = 0; m < sizeof metrics / sizeof *metrics; m++) {
+            char key[80];
+            snprintf(key, sizeof key, "metric.%s", metrics[m]);
+            json_number(&json, metrics[m], submit_number(&runs[i].summary, key));
+        }
+        json_close(&json);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
+    return submit_path(place, SUBMIT_PHASES, "run/results.json", arena, &path, err)
+               ? save(path, &text, err)
+               : (text_release(&text), false);
+}
+
+static bool save_in(const char *folder, const char *name, struct text *text, struct arena *arena,
+                    struct error *err)
+{
+    const char *path = arena_format(arena, "%s/%s", folder, name);
+    bool done = path ? save(path, text, err) : error_memory(err);
+    text_release(text);
+    return done;
+}
+
+/* What the data are made for and from: a leaf of the phase, named after the first run, which it precedes. */
+static void write_sizes(const struct submit_place *place, const struct submit_run *first, const char *phase,
+                        struct text *text)
+{
+    struct json json = {.out = text};
+    const struct workload_dataset *data = &first->workload.dataset;
+    const struct doc_node *memory = submit_find(&first->summary, "host_memory_GB");
+    const char *accelerator = strrchr(place->workload, '_');
+    double files = submit_number(&first->summary, "num_files_train");
+    json_open(&json, NULL, '{');
+    json_string(&json, "benchmark_type", "training");
+    json_string(&json, "command", phase);
+    json_string(&json, "model", place->model);
+    json_open(&json, "args", '{');
+    json_string(&json, "model", place->model);
+    json_string(&json, "accelerator_type", accelerator ? accelerator + 1 : "");
+    json_integer(&json, "max_accelerators", place->accelerators);
+    json_number(&json, "client_host_memory_in_gb",
+                memory && memory->first_child ? memory->first_child->number : (double)NAN);
+    json_string(&json, "data_dir", submit_text(&first->result, "storage.path"));
+    json_string(&json, "results_dir", place->out);
+    json_close(&json);
+    json_open(&json, "parameters", '{');
+    json_open(&json, "dataset", '{');
+    json_number(&json, "num_files_train", files);
+    json_integer(&json, "num_subfolders_train", data->num_subfolders_train);
+    json_integer(&json, "num_samples_per_file", data->num_samples_per_file);
+    json_number(&json, "record_length_bytes", data->record_length_bytes);
+    json_number(&json, "total_disk_bytes",
+                files * (double)data->num_samples_per_file * data->record_length_bytes);
+    json_close(&json);
+    json_close(&json);
+    json_close(&json);
+}
+
+static bool write_datasize(const struct submit_place *place, const struct submit_run *first,
+                           struct arena *arena, struct error *err)
+{
+    struct text sizes = {0};
+    const char *folder;
+    if (place->edition == RULES_V2)
+        return true;
+    if (!submit_path(place, SUBMIT_PHASES, "datasize", arena, &folder, err))
+        return false;
+    write_sizes(place, first, "datasize", &sizes);
+    const char *name = arena_format(arena, "%s/datasize_metadata.json", first->name);
+    return name ? save_in(folder, name, &sizes, arena, err) : (text_release(&sizes), error_memory(err));
+}
+
+static void write_log(const struct submit_run *first, struct text *text)
+{
+    text_format(text,
+                "[OUTPUT] rehearse dataset generate: %.0f files of %lld samples of %.0f bytes in %s; first "
+                "read by %s\n",
+                submit_number(&first->summary, "num_files_train"),
+                (long long)first->workload.dataset.num_samples_per_file,
+                first->workload.dataset.record_length_bytes, submit_text(&first->result, "storage.path"),
+                first->name);
+}
+
+static bool write_datagen(const struct submit_place *place, const struct submit_run *first,
+                          struct arena *arena, struct error *err)
+{
+    struct workload made = first->workload;
+    struct text texts[7] = {{0}};
+    static const char *const names[] = {
+        "datagen_metadata.json",   "training_datagen.stdout.log", "training_datagen.stderr.log", "dlio.log",
+        "dlio_config/config.yaml", "dlio_config/overrides.yaml",  "dlio_config/hydra.yaml"};
+    const char *folder = NULL, *logs = NULL, *below = arena_format(arena, "datagen/%s", first->name),
+               *log = arena_format(arena, "%s.log", place->workload);
+    if (!below || !log)
+        return error_memory(err);
+    made.workflow.generate_data = true;
+    made.workflow.train = made.workflow.checkpoint = false;
+    write_sizes(place, first, "datagen", &texts[0]);
+    write_log(first, &texts[1]);
+    write_log(first, &texts[3]);
+    result_configuration(&made, &texts[4]);
+    text_add(&texts[5], "- ++workload.workflow.generate_data=True\n- ++workload.workflow.train=False\n");
+    text_add(&texts[6], "hydra: {job: {name: rehearse dataset generate}}\n");
+    bool done = submit_path(place, SUBMIT_PHASES, below, arena, &folder, err);
+    for (int i = 0; i < 7; i++)
+        if (done)
+            done = save_in(folder, names[i], &texts[i], arena, err);
+        else
+            text_release(&texts[i]);
+    if (!done || place->edition != RULES_V2)
+        return done;
+    struct text copy = {0};
+    write_log(first, &copy);
+    done = submit_path(place, SUBMIT_LOGS, "", arena, &logs, err) && save_in(logs, log, &copy, arena, err);
+    text_release(&copy);
+    return done;
+}
+
+/* ---- the system ---- */
+
+/* The value behind `key` on a line of a text, without quotes. */
+static void line_value(const char *text, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+    snprintf(value, size, "%s", SUBMIT_TO_FILL);
+    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, key, length) != 0)
+            continue;
+        line += length;
+        line += strspn(line, " \t:=\"");
+        snprintf(value, size, "%.*s", (int)strcspn(line, "\"\n"), line);
+        return;
+    }
+}
+
+static char *read_text(const char *path)
+{
+    char *data;
+    size_t length;
+    struct error ignored;
+    return file_read(path, DOC_MAX_BYTES, &data, &length, &ignored) ? data : NULL;
+}
+
+static void add_line(struct text *text, int indent, const char *key, const char *value)
+{
+    text_format(text, "%*s%s: ", indent, "", key);
+    text_add_quoted(text, value);
+    text_add(text, "\n");
+}
+
+/* What this machine tells, in the form of v3.0's mlpstorage_py/system_description/schema.yaml; the rest is its
+ * owner's. */
+static void write_system(const struct submit_place *place, const struct submit_run *first, struct text *text)
+{
+    char model[160], processor[160], os[80], version[80], sockets[40] = "0";
+    char *product = read_text("/sys/class/dmi/id/product_name"), *cpus = read_text("/proc/cpuinfo"),
+         *release = read_text("/etc/os-release");
+    int64_t socket = 0, own;
+    line_value(product, "", model, sizeof model);
+    line_value(cpus, "model name", processor, sizeof processor);
+    line_value(release, "NAME", os, sizeof os);
+    line_value(release, "VERSION_ID", version, sizeof version);
+    for (const char *line = cpus; line && (line = strstr(line, "physical id")); line += 8) {
+        line_value(line, "physical id", sockets, sizeof sockets);
+        socket = text_whole(sockets, " ", &own) && own > socket ? own : socket;
+    }
+    const struct doc_node *memory = submit_find(&first->summary, "host_memory_GB"),
+                          *cores = submit_find(&first->summary, "host_cpu_count");
+    text_add(text, "system_under_test:\n    solution:\n");
+    add_line(text, 8, "submission_name", place->system);
+    add_line(text, 8, "friendly_description", SUBMIT_TO_FILL);
+    text_format(
+        text,
+        "        architecture:\n            storage_location: %s\n            benchmark_API: %s\n"
+        "            product_API: %s\n            client_footprint: %s\n            client_installation: %s\n"
+        "        capabilities:\n            multi_host: %s\n            simultaneous_write: %s\n"
+        "            simultaneous_read: %s\n            remap_time_in_seconds: 0\n    deployment: %s\n    "
+        "clients:\n",
+        SUBMIT_TO_FILL " # remote, local, remote_and_local",
+        strcmp(submit_text(&first->result, "storage.method"), "s3") == 0 ? "object" : "file",
+        SUBMIT_TO_FILL " # file, object, block", SUBMIT_TO_FILL " # open_source, closed_source, n/a",
+        SUBMIT_TO_FILL " # in_box, installable, n/a", SUBMIT_TO_FILL, SUBMIT_TO_FILL, SUBMIT_TO_FILL,
+        SUBMIT_TO_FILL " # onprem, cloud");
+    text_format(text,
+                "        - friendly_description: hosts that run the benchmark\n          quantity: %.0f\n"
+                "          chassis:\n",
+                submit_number(&first->summary, "num_hosts"));
+    add_line(text, 14, "model_name", model);
+    add_line(text, 14, "cpu_model", processor);
+    text_format(
+        text,
+        "              cpu_qty: %lld\n              cpu_cores: %.0f\n              memory_capacity: %.0f\n",
+        (long long)socket + 1, cores && cores->first_child ? cores->first_child->number : 0,
+        memory && memory->first_child ? ceil(memory->first_child->number) : 0);
+    text_add(text, "          operating_system:\n");
+    add_line(text, 14, "name", os);
+    add_line(text, 14, "version", version);
+    free(product);
+    free(cpus);
+    free(release);
+}
+
+static bool write_description(const struct submit_place *place, const struct submit_run *first,
+                              struct arena *arena, struct error *err)
+{
+    struct text text = {0};
+    const char *path;
+    enum file_kind kind;
+    char *name = arena_format(arena, "%s.yaml", place->system);
+    if (!name)
+        return error_memory(err);
+    if (!submit_path(place, SUBMIT_SYSTEMS, name, arena, &path, err) || !file_look(path, &kind, err))
+        return false;
+    if (kind != FILE_NONE)
+        return true;
+    write_system(place, first, &text);
+    return save(path, &text, err);
+}
+
+bool submit_documents(const struct submit_place *place, const struct submit_run *runs, int count,
+                      struct arena *arena, struct error *err)
+{
+    return count == 0 || !runs[0].has_workload ||
+           (write_results(place, runs, count, arena, err) && write_description(place, &runs[0], arena, err) &&
+            write_datagen(place, &runs[0], arena, err) && write_datasize(place, &runs[0], arena, err));
+}

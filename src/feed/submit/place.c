@@ -1,0 +1,207 @@
+/* Where the files of a submission are, and what was asked. */
+#include "feed/submit/submit.h"
+
+#include "core/fields.h"
+#include "core/file.h"
+#include "core/file_output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *const submit_editions[] = {"v2", "v3", NULL};
+
+/* "unet3d_h100" of v2.0 is the folder "unet3d-h100". */
+static char *folder_of(const struct submit_place *place, struct arena *arena)
+{
+    char *name = arena_string(arena, place->workload);
+    for (char *at = name; at && *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    return name;
+}
+
+bool submit_path(const struct submit_place *place, enum submit_part part, const char *what,
+                 struct arena *arena, const char **path, struct error *err)
+{
+    const char *out = place->out, *org = place->org, *own = folder_of(place, arena);
+    const char *slash = *what ? "/" : "";
+    if (!own)
+        return error_memory(err);
+    switch (part) {
+    case SUBMIT_ASKED:
+        *path = arena_format(arena, "%s/" SUBMIT_HIDDEN "/%s.json", out, place->workload);
+        break;
+    case SUBMIT_WORK:
+        *path = arena_format(arena, "%s/" SUBMIT_HIDDEN "/%s.run", out, place->workload);
+        break;
+    case SUBMIT_EARLIER:
+        *path = arena_format(arena, "%s/" SUBMIT_HIDDEN "/earlier/%s%s%s", out, place->workload, slash, what);
+        break;
+    case SUBMIT_SYSTEMS:
+        *path = arena_format(arena, "%s/closed/%s/systems%s%s", out, org, slash, what);
+        break;
+    case SUBMIT_CODE:
+        *path = place->edition == RULES_V2 ? arena_format(arena, "%s/closed/%s/code", out, org)
+                                           : arena_format(arena, "%s/code-images", out);
+        break;
+    case SUBMIT_LOGS:
+        *path = arena_format(arena, "%s/closed/%s/generation_logs%s%s", out, org, slash, what);
+        break;
+    case SUBMIT_PHASES:
+        *path = arena_format(arena, "%s/closed/%s/results/%s/%s%s%s%s", out, org, place->system,
+                             place->edition == RULES_V2 ? "" : "training/",
+                             place->edition == RULES_V2 ? own : place->model, slash, what);
+        break;
+    }
+    return *path || error_memory(err);
+}
+
+/* ---- what was asked ---- */
+
+static const char *const divisions[] = {[RULES_V2] = "v2", [RULES_V3] = "v3"};
+
+#define OF_PLACE(member, type) FIELD(struct submit_place, member, type, 1, 1000000)
+
+static const struct field place_fields[] = {
+    OF_PLACE(org, FIELD_TEXT),   OF_PLACE(system, FIELD_TEXT),       OF_PLACE(workload, FIELD_TEXT),
+    OF_PLACE(model, FIELD_TEXT), OF_PLACE(availability, FIELD_TEXT), OF_PLACE(accelerators, FIELD_INT64),
+};
+
+static void write_place(const struct submit_place *place, struct text *text)
+{
+    struct json json = {.out = text};
+    json_open_document(&json, SUBMIT_FORMAT);
+    json_string(&json, "edition", divisions[place->edition]);
+    FIELDS_WRITE(place, place_fields, &json);
+    json_close(&json);
+}
+
+bool submit_begin(const struct submit_place *place, struct arena *arena, struct error *err)
+{
+    struct text text = {0};
+    const char *path;
+    char *old = NULL;
+    size_t length = 0;
+    enum file_kind kind;
+    write_place(place, &text);
+    bool done = (!text.failed || error_memory(err)) &&
+                submit_path(place, SUBMIT_ASKED, "", arena, &path, err) && file_make_folders_of(path, err) &&
+                file_look(path, &kind, err);
+    if (done && kind == FILE_NONE)
+        done = file_write(path, text.data, text.length, err);
+    else if (done)
+        done = file_read(path, DOC_MAX_BYTES, &old, &length, err) &&
+               ((length == text.length && memcmp(old, text.data, length) == 0) ||
+                error_set(err, ERROR_USAGE,
+                          "%s: the submission there was asked with other options: give the same, or another "
+                          "folder",
+                          path));
+    free(old);
+    text_release(&text);
+    return done;
+}
+
+bool submit_place_read(struct submit_place *place, const char *out, const char *file, struct arena *arena,
+                       struct error *err)
+{
+    struct doc doc;
+    const char *path = arena_format(arena, "%s/" SUBMIT_HIDDEN "/%s", out, file), *edition = NULL;
+    if (!path || !doc_load(&doc, path, err))
+        return path ? false : error_memory(err);
+    *place = (struct submit_place){.out = out};
+    const struct doc_node *node = doc_need(&doc, doc.root, "edition", err);
+    bool done =
+        node && doc_is_format(&doc, doc.root, SUBMIT_FORMAT, err) && doc_string(&doc, node, &edition, err) &&
+        fields_need(place, place_fields, sizeof place_fields / sizeof *place_fields, &doc, doc.root, err);
+    if (done && strcmp(edition, divisions[RULES_V2]) != 0 && strcmp(edition, divisions[RULES_V3]) != 0)
+        done = doc_error(&doc, node, err, "expected v2 or v3");
+    if (done) {
+        place->edition = strcmp(edition, divisions[RULES_V3]) == 0 ? RULES_V3 : RULES_V2;
+        const char **texts[] = {&place->org, &place->system, &place->workload, &place->model,
+                                &place->availability};
+        for (size_t i = 0; i < sizeof texts / sizeof *texts && done; i++) {
+            *texts[i] = arena_string(arena, *texts[i]);
+            done = *texts[i] || error_memory(err);
+        }
+    }
+    doc_release(&doc);
+    return done;
+}
+
+/* ---- folders, times, documents ---- */
+
+static int by_name(const void *one, const void *other)
+{
+    return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+bool submit_list(const char *folder, struct arena *arena, const char ***names, int *count, struct error *err)
+{
+    DIR *open = opendir(folder);
+    int all = 0;
+    *names = NULL;
+    *count = 0;
+    if (!open)
+        return errno == ENOENT || error_set(err, ERROR_INPUT, "%s: cannot read: %s", folder, strerror(errno));
+    while (readdir(open))
+        all++;
+    rewinddir(open);
+    *names = ARENA_ARRAY(arena, (size_t)all + 1, const char *);
+    for (struct dirent *entry; *names && *count < all && (entry = readdir(open));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (*names)[*count] = arena_string(arena, entry->d_name);
+        if (!(*names)[(*count)++])
+            *names = NULL;
+    }
+    closedir(open);
+    if (!*names)
+        return error_memory(err);
+    qsort(*names, (size_t)*count, sizeof **names, by_name);
+    return true;
+}
+
+double submit_time(const char *text)
+{
+    struct tm parts = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+    double fraction = 0;
+    return rest && (!*rest || text_real(rest, &fraction)) ? (double)timegm(&parts) + fraction : (double)NAN;
+}
+
+void submit_run_name(double start, char name[16])
+{
+    time_t seconds = isfinite(start) && fabs(start) < 1e11 ? (time_t)start : 0;
+    struct tm parts = {0};
+    gmtime_r(&seconds, &parts);
+    strftime(name, 16, "%Y%m%d_%H%M%S", &parts);
+}
+
+const struct doc_node *submit_find(const struct doc *doc, const char *path)
+{
+    const struct doc_node *node = doc->root;
+    while (node && *path) {
+        char key[64];
+        size_t length = strcspn(path, ".");
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        node = node->type == DOC_MAP ? doc_find(node, key) : NULL;
+        path += length + (path[length] == '.');
+    }
+    return node;
+}
+
+double submit_number(const struct doc *doc, const char *path)
+{
+    const struct doc_node *node = submit_find(doc, path);
+    return node && node->type == DOC_NUMBER ? node->number : (double)NAN;
+}
+
+const char *submit_text(const struct doc *doc, const char *path)
+{
+    const struct doc_node *node = submit_find(doc, path);
+    return node && node->text ? node->text : "";
+}
