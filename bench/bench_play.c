@@ -1,5 +1,5 @@
-/* Plans that are played, in CPU time of one core: Llama 3.1 405B on 16,384 H100, by passes, by layers, and by layers with all
- * devices one by one. `bench_play [small]` leaves the last one out. */
+/* Plans that are played, in CPU time of one core: Llama 3.1 405B on 16,384 H100 as the planner splits it, by passes, by
+ * layers, and with jitter, for which all devices are played one by one. `bench_play [DEVICES]` plays fewer. */
 #include "core/clock.h"
 #include "devices/tables.h"
 #include "measure.h"
@@ -12,37 +12,37 @@
 
 #define RUNS 7
 
-static void make(struct plan *plan)
+static void fail(const struct error *err)
+{
+    fprintf(stderr, "%s\n", err->text);
+    exit(1);
+}
+
+static void make(struct plan *plan, int devices)
 {
     struct error err;
     const struct cost_device *device = tables_device(NULL, "h100");
-    struct job job = {
-        .model = architecture_find("llama-3.1-405b"),
-        .device = device,
-        .calibration = tables_calibration(NULL, device),
-        .software = software_find("megatron-core"),
-        .inside = tables_link(NULL, device->link),
-        .across = tables_link(NULL, "ib-400g"),
-        .devices = 16384,
-        .devices_per_node = 8,
-        .degrees.tensor = 8,
-        .degrees.pipeline = 16,
-        .degrees.data = 128,
-        .degrees.context = 1,
-        .degrees.expert = 1,
-        .chunks = 1,
-        .sharding = 1,
-        .microbatch = 1,
-        .batch = 2048,
-        .sequence = 8192,
-        .type = COST_BF16,
-        .recompute = RECOMPUTE_NONE,
+    struct job_question question = {
+        .headroom = 0.05,
+        .job = {.model = architecture_find("llama-3.1-405b"),
+                .device = device,
+                .calibration = tables_calibration(NULL, device),
+                .software = software_find("megatron-core"),
+                .inside = tables_link(NULL, device->link),
+                .across = tables_link(NULL, "ib-400g"),
+                .devices = devices,
+                .devices_per_node = 8,
+                .batch = devices / 8,
+                .sequence = 8192,
+                .type = COST_BF16},
     };
+    struct job_search search;
+    const struct job_search_options options = {.top = 1};
+    const struct job_answer answer = {.question = &question, .search = &search};
     plan_init(plan);
-    if (!plan_of_one_job(plan, &job, job.devices, &err)) {
-        fprintf(stderr, "%s\n", err.text);
-        exit(1);
-    }
+    if (!job_search(&search, &question, &options, &err) || !plan_of_job(plan, &answer, &err))
+        fail(&err);
+    job_search_release(&search);
 }
 
 static void measure(const char *name, struct plan *plan, struct sim_options options, int runs)
@@ -53,10 +53,8 @@ static void measure(const char *name, struct plan *plan, struct sim_options opti
         struct sim_result result;
         struct error err;
         double before = clock_processor();
-        if (!sim_play(plan, &options, &result, &err)) {
-            fprintf(stderr, "%s\n", err.text);
-            exit(1);
-        }
+        if (!sim_play(plan, &options, &result, &err))
+            fail(&err);
         seconds[i] = clock_processor() - before;
         played = result.seconds;
         tasks = result.tasks;
@@ -69,8 +67,7 @@ static void measure(const char *name, struct plan *plan, struct sim_options opti
 int main(int argc, char **argv)
 {
     struct plan plan;
-    bool small = argc > 1 && strcmp(argv[1], "small") == 0;
-    make(&plan);
+    make(&plan, argc > 1 ? atoi(argv[1]) : 16384);
     struct sim_options options = {.plain = true};
     measure("by passes", &plan, options, RUNS);
     options.level = SIM_LAYERS;
@@ -78,13 +75,12 @@ int main(int argc, char **argv)
     options.plain = false;
     measure("with more of each", &plan, options, RUNS);
     options.plain = true;
-    options.stragglers = &(const struct sim_straggler){4711, 4711, 1.2};
+    options.stragglers = &(const struct sim_straggler){17, 17, 1.2};
     options.straggler_count = 1;
     measure("with a straggler", &plan, options, 3);
     options.straggler_count = 0;
-    options.no_symmetry = true;
-    if (!small)
-        measure("all devices", &plan, options, 1);
+    options.jitter = 0.05;
+    measure("with jitter", &plan, options, 1);
     plan_release(&plan);
     return 0;
 }

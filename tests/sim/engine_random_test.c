@@ -248,6 +248,43 @@ static void copies_played_as_one_have_the_same_bits(void **state)
     }
 }
 
+/* Devices are played region by region as far as that goes. */
+static void regions_have_the_same_bits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2 * programs(); i++) {
+        uint64_t seed = 9000000 + (uint64_t)i;
+        struct program program;
+        struct program_shape shape = {.copies = 1 + i % 5,
+                                      .flows = i % 8 != 0,
+                                      .shares = i % 3 == 0,
+                                      .factors = i % 2 == 0,
+                                      .jitter = i % 4 == 0};
+        struct engine_result together, apart;
+        program_make(seed, &shape, &program);
+        play(&program.whole, 0, &together);
+        program.whole.region = 1 + i % 3;
+        play(&program.whole, 1, &apart);
+        size_t devices = (size_t)program.whole.device_count, links = (size_t)program.whole.link_count;
+        assert_int_equal(record_count[0], record_count[1]);
+        for (int j = 0; j < record_count[0]; j++) {
+            const struct record *a = &records[0][j], *b = &records[1][j];
+            if (a->begin != b->begin || a->end != b->end)
+                fail_msg("seed %llu: device %d, stream %d: %.17g to %.17g, but %.17g to %.17g by regions",
+                         (unsigned long long)seed, a->device, a->stream, a->begin, a->end, b->begin, b->end);
+        }
+        assert_memory_equal(together.devices, apart.devices, devices * sizeof *apart.devices);
+        assert_memory_equal(together.full, apart.full, links * sizeof *apart.full);
+        assert_memory_equal(together.carried, apart.carried, links * sizeof *apart.carried);
+        for (size_t d = 0; d < devices * (size_t)program.whole.label_count; d++)
+            assert_true(fabs(together.seconds[d].waited - apart.seconds[d].waited) < 1e-9 &&
+                        together.seconds[d].busy == apart.seconds[d].busy);
+        engine_result_release(&together);
+        engine_result_release(&apart);
+        engine_program_release(&program);
+    }
+}
+
 /* Copies are found, also where one of them differs, and the smaller system has the same bits. */
 static void copies_are_found(void **state)
 {
@@ -306,6 +343,7 @@ int main(void)
         cmocka_unit_test(copies_of_flows),
         cmocka_unit_test(tasks_that_wait_for_each_other),
         cmocka_unit_test(copies_played_as_one_have_the_same_bits),
+        cmocka_unit_test(regions_have_the_same_bits),
         cmocka_unit_test(copies_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

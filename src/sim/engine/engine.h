@@ -169,6 +169,7 @@ struct engine_system {
     int channel_count;
     uint64_t seed;
     double jitter; /* standard deviation of the factor of each plain task of stream 0; 0: none */
+    int region;    /* devices of one region at most, as far as groups decide (regions.c); 0: 1024 */
 };
 
 /* The time of stream 0 that belongs to a label. The seconds of all labels, and those after the device's last task on

@@ -6,6 +6,10 @@
  * one level their rate, and takes the level times the integer sum of their weights from each link. The levels, and so
  * all bits, are functions of the set of flows, and n flows of weight w are one flow of weight n w.
  *
+ * A link that cannot be filled, though all its flows go at their own rates, holds nobody back: it joins no flows to
+ * others, and a flow over such links alone has its own rate at once. Only where a sink is told what links carry do rates
+ * go through these links, too; they are the same.
+ *
  * A flow whose rate changes notes the seconds that are left; one that was never slowed ends exactly `seconds` after its
  * beginning. */
 #include "core/vector.h"
@@ -126,10 +130,57 @@ static void make_dirty(struct engine *engine, uint32_t number)
         engine_no_memory(engine);
 }
 
+static bool is_told(const struct engine *engine)
+{
+    return engine->sink != NULL && engine->sink->link != NULL;
+}
+
+/* Sums of rates below a link's capacity by more than they are wrong. */
+#define SPARE (1.0 - 1e-9)
+
+/* Lets two lanes of a flow that is on change places. */
+static void swap_lanes(struct network *network, uint32_t a, uint32_t b)
+{
+    struct lane moved = network->lanes[a];
+    network->lanes[a] = network->lanes[b];
+    network->lanes[b] = moved;
+    network->links[network->lanes[a].link].lanes[network->lanes[a].place] = a;
+    network->links[network->lanes[b].link].lanes[network->lanes[b].place] = b;
+}
+
+/* Sets whether a link may hold its flows back. The rate of one flow is compared as rounds do. */
+static void count_link(struct engine *engine, struct link_state *link)
+{
+    struct network *network = &engine->network;
+    const struct lane *first = link->count == 1 ? &network->lanes[link->lanes[0]] : NULL;
+    bool counts =
+        is_told(engine) || (first != NULL ? network->flows[first->flow].rate >
+                                                link->capacity / first->weight * ENGINE_WEIGHT * NEARLY
+                                          : link->demand > link->capacity * SPARE);
+    for (uint32_t i = 0; i < link->count; i++) {
+        uint32_t lane = link->lanes[i];
+        struct flow *flow = &network->flows[network->lanes[lane].flow];
+        bool counted = lane - flow->lanes < flow->counted;
+        if (counts && !counted)
+            swap_lanes(network, lane, flow->lanes + flow->counted++);
+        else if (!counts && counted)
+            swap_lanes(network, lane, flow->lanes + --flow->counted);
+    }
+    link->counts = counts;
+}
+
+/* A flow that no link slows, or slowed before, ends after its own seconds. */
+static void go_undisturbed(struct engine *engine, struct flow *flow)
+{
+    flow->since = engine->now;
+    engine_timer_set(engine, flow->timer, flow->begin + flow->seconds);
+}
+
 static void join_links(struct engine *engine, uint32_t number)
 {
     struct network *network = &engine->network;
     struct flow *flow = &network->flows[number];
+    bool held_back = false;
     for (uint32_t i = flow->lanes; i < flow->lanes + flow->lane_count; i++) {
         struct lane *lane = &network->lanes[i];
         struct link_state *link = &network->links[lane->link];
@@ -142,10 +193,18 @@ static void join_links(struct engine *engine, uint32_t number)
         lane->place = link->count;
         link->lanes[link->count++] = i;
         link->weight += lane->weight;
+        link->demand += flow->rate * lane->weight / ENGINE_WEIGHT;
         link->whole += (flow->bytes / ENGINE_WEIGHT) * lane->weight;
         link->parts += (flow->bytes % ENGINE_WEIGHT) * lane->weight;
-        make_dirty(engine, lane->link);
+        uint32_t joined = lane->link;
+        count_link(engine, link);
+        if (link->counts) {
+            make_dirty(engine, joined);
+            held_back = true;
+        }
     }
+    if (!held_back)
+        go_undisturbed(engine, flow);
 }
 
 /* Links on which all other flows have their own rates stay clean, since nobody can become faster, unless they were full
@@ -153,16 +212,18 @@ static void join_links(struct engine *engine, uint32_t number)
 static void leave_links(struct engine *engine, const struct flow *flow)
 {
     struct network *network = &engine->network;
-    bool told = engine->sink != NULL && engine->sink->link != NULL;
     for (uint32_t i = flow->lanes; i < flow->lanes + flow->lane_count; i++) {
         struct lane *lane = &network->lanes[i];
         struct link_state *link = &network->links[lane->link];
+        bool counted = link->counts;
         uint32_t last = link->lanes[--link->count];
         link->lanes[lane->place] = last;
         network->lanes[last].place = lane->place;
         link->weight -= lane->weight;
+        link->demand = link->count > 0 ? link->demand - flow->rate * lane->weight / ENGINE_WEIGHT : 0.0;
         link->slow_flows -= flow->level < flow->rate;
-        if (link->slow_flows > 0 || link->full || told)
+        count_link(engine, link);
+        if (counted && (link->slow_flows > 0 || link->full || is_told(engine)))
             make_dirty(engine, lane->link);
     }
 }
@@ -185,48 +246,59 @@ double engine_flow_fire(struct engine *engine, uint32_t number)
 
 /* ---- rates ---- */
 
+/* Adds a link to the part. */
+static bool collect_link(struct engine *engine, uint32_t number)
+{
+    struct network *network = &engine->network;
+    struct link_state *link = &network->links[number];
+    if (link->stamp == network->stamp)
+        return true;
+    link->stamp = network->stamp;
+    link->left = link->capacity;
+    link->unfixed = link->weight;
+    link->used = 0.0;
+    link->fills = false;
+    return VECTOR_ADD(network->part_links, network->part_link_count, network->part_link_capacity, number) ||
+           engine_no_memory(engine);
+}
+
+/* Adds the flows of a link, and the links that may hold these back. */
+static bool collect_flows(struct engine *engine, const struct link_state *link)
+{
+    struct network *network = &engine->network;
+    for (uint32_t i = 0; i < link->count; i++) {
+        uint32_t number = network->lanes[link->lanes[i]].flow;
+        struct flow *flow = &network->flows[number];
+        if (flow->stamp == network->stamp)
+            continue;
+        flow->stamp = network->stamp;
+        flow->fair = 0.0;
+        if (!VECTOR_ADD(network->part_flows, network->part_flow_count, network->part_flow_capacity, number))
+            return engine_no_memory(engine);
+        for (uint32_t j = flow->lanes; j < flow->lanes + flow->counted; j++)
+            if (!collect_link(engine, network->lanes[j].link))
+                return false;
+    }
+    return true;
+}
+
 /* Collects the links and flows that depend on a link. */
 static bool collect(struct engine *engine, uint32_t from)
 {
     struct network *network = &engine->network;
     network->part_link_count = network->part_flow_count = 0;
-    network->links[from].stamp = network->stamp;
-    if (!VECTOR_ADD(network->part_links, network->part_link_count, network->part_link_capacity, from))
-        return engine_no_memory(engine);
-    for (size_t at = 0; at < network->part_link_count; at++) {
-        struct link_state *link = &network->links[network->part_links[at]];
-        link->left = link->capacity;
-        link->unfixed = link->weight;
-        link->used = 0.0;
-        link->fills = false;
-        for (uint32_t i = 0; i < link->count; i++) {
-            uint32_t number = network->lanes[link->lanes[i]].flow;
-            struct flow *flow = &network->flows[number];
-            if (flow->stamp == network->stamp)
-                continue;
-            flow->stamp = network->stamp;
-            flow->fair = 0.0;
-            if (!VECTOR_ADD(network->part_flows, network->part_flow_count, network->part_flow_capacity,
-                            number))
-                return engine_no_memory(engine);
-            for (uint32_t j = flow->lanes; j < flow->lanes + flow->lane_count; j++) {
-                uint32_t other = network->lanes[j].link;
-                if (network->links[other].stamp == network->stamp)
-                    continue;
-                network->links[other].stamp = network->stamp;
-                if (!VECTOR_ADD(network->part_links, network->part_link_count, network->part_link_capacity,
-                                other))
-                    return engine_no_memory(engine);
-            }
-        }
-    }
+    if (!collect_flows(engine, &network->links[from]))
+        return false;
+    for (size_t at = 0; at < network->part_link_count; at++)
+        if (!collect_flows(engine, &network->links[network->part_links[at]]))
+            return false;
     return true;
 }
 
 static void fix(struct network *network, struct flow *flow, double level)
 {
     flow->fair = level;
-    for (uint32_t i = flow->lanes; i < flow->lanes + flow->lane_count; i++)
+    for (uint32_t i = flow->lanes; i < flow->lanes + flow->counted; i++)
         network->links[network->lanes[i].link].taken += network->lanes[i].weight;
 }
 
@@ -300,8 +372,7 @@ static void change_rate(struct engine *engine, struct flow *flow)
     }
     flow->level = flow->fair;
     if (!flow->throttled && !is_slow) {
-        flow->since = engine->now;
-        engine_timer_set(engine, flow->timer, flow->begin + flow->seconds);
+        go_undisturbed(engine, flow);
         return;
     }
     if (!flow->throttled)
@@ -323,7 +394,7 @@ static void tell(struct engine *engine, uint32_t number)
         link->full_seconds += engine->now - link->since;
     link->full = link->fills;
     link->since = engine->now;
-    if (engine->failed || engine->sink == NULL || engine->sink->link == NULL || link->used == link->told)
+    if (engine->failed || !is_told(engine) || link->used == link->told)
         return;
     const struct engine_link *source = &engine->system->links[number];
     double unit = source->unit > 0.0 ? source->unit : 1.0;
@@ -346,19 +417,22 @@ void engine_share_links(struct engine *engine)
         link->dirty = false;
         if (link->stamp == network->stamp)
             continue;
-        if (link->count == 0) {
+        if (link->count == 0 || !link->counts) {
             link->used = 0.0;
             link->fills = false;
             tell(engine, network->dirty[i]);
-            continue;
         }
         if (!collect(engine, network->dirty[i]))
             return;
         double level = 0.0;
         while (is_unfixed(network))
             level = fill(network, level);
-        for (size_t j = 0; j < network->part_flow_count; j++)
-            change_rate(engine, &network->flows[network->part_flows[j]]);
+        for (size_t j = 0; j < network->part_flow_count; j++) {
+            struct flow *flow = &network->flows[network->part_flows[j]];
+            if (flow->fair == 0.0)
+                flow->fair = flow->rate;
+            change_rate(engine, flow);
+        }
         for (size_t j = 0; j < network->part_link_count; j++)
             tell(engine, network->part_links[j]);
     }

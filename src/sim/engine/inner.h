@@ -114,6 +114,7 @@ struct meeting {
     uint32_t first; /* of the members that are there */
     uint32_t flow;
     int there, members, route;
+    bool crosses; /* its members are of several regions */
 };
 
 /* The use of a link by a flow. */
@@ -129,19 +130,21 @@ struct flow {
     double level, fair; /* bytes/s: its rate now; the one being computed */
     int64_t bytes;
     uint32_t timer;
-    uint32_t lanes, lane_count;
+    uint32_t lanes, lane_count, counted; /* counted: of links that count, the first of its lanes */
     uint32_t stamp;
     bool on, throttled; /* throttled: now or before */
 };
 
 struct link_state {
     double capacity;
+    double demand;         /* of all flows at their own rates, as `capacity` counts */
     double left, quotient; /* being computed: capacity that nobody has yet; that for each unit of weight */
     uint32_t *lanes, count, room;
     uint64_t weight, unfixed, taken; /* of all flows; of those without a level; of those that get one */
     uint32_t slow_flows;             /* flows below their rate */
     uint32_t stamp;
     bool dirty;
+    bool counts;      /* it may hold flows back, or is told */
     bool fills, full; /* fills: being computed; full: since `since` it holds some flow back */
     double since, full_seconds;
     double used, told;    /* bytes/s of all flows: being computed; told to the sink */
@@ -181,6 +184,9 @@ struct engine {
     struct meeting *meetings;
     uint32_t *work; /* devices with runnable streams */
     size_t work_count;
+    uint32_t *region_first,
+        *region_next; /* regions as lists of devices, at their lowest device; NOBODY: no more */
+    bool alone, met;  /* a region is played alone; it has come to a group that crosses regions */
     struct network network;
     struct timer *timers; /* a heap; timer ids: actors, then meetings */
     uint32_t *timer_places;
@@ -202,6 +208,9 @@ uint32_t engine_flow_start(struct engine *engine, uint32_t timer, uint32_t route
 /* Returns the end of the flow, or NEVER: it goes on. */
 double engine_flow_fire(struct engine *engine, uint32_t flow);
 void engine_share_links(struct engine *engine);
+
+/* regions.c */
+bool engine_regions_find(struct engine *engine);
 
 /* run.c */
 void engine_timer_set(struct engine *engine, uint32_t id, double time);

@@ -420,11 +420,7 @@ static bool prepare(struct engine *engine)
         if (stop_obeyed_at(i, engine->err) || !prepare_device(engine, (uint32_t)i))
             return false;
     }
-    for (size_t i = devices; i-- > 0;) {
-        engine->devices[i].queued = true;
-        engine->work[engine->work_count++] = (uint32_t)i;
-    }
-    return prepare_meetings(engine) && engine_network_init(engine);
+    return prepare_meetings(engine) && engine_network_init(engine) && engine_regions_find(engine);
 }
 
 /* ---- the run ---- */
@@ -441,28 +437,66 @@ static void fire(struct engine *engine, uint32_t timer)
         engine_meeting_ends(engine, timer - actors, end);
 }
 
-static bool play_events(struct engine *engine)
+/* Runs and fires what is there. A region that is alone stops before its time goes on once it has met others. */
+static void advance(struct engine *engine, size_t *step)
 {
-    for (size_t step = 0; !engine->failed; step++) {
+    while (!engine->failed) {
         while (engine->work_count > 0 && !engine->failed) {
             engine_run_device(engine, engine->work[--engine->work_count]);
-            engine->failed |= stop_obeyed_at(++step, engine->err);
-            if (step % STOP_STEPS == 0)
+            engine->failed |= stop_obeyed_at(++*step, engine->err);
+            if (*step % STOP_STEPS == 0)
                 progress_tell("%lld tasks", (long long)engine->task_count);
         }
         if (engine->failed)
-            break;
-        if (engine->network.dirty_count > 0 &&
-            (engine->timer_count == 0 || engine->timers[0].time > engine->now)) {
+            return;
+        bool goes_on = engine->timer_count == 0 || engine->timers[0].time > engine->now;
+        if (engine->network.dirty_count > 0 && goes_on) {
             engine_share_links(engine);
-        } else if (engine->timer_count > 0) {
+        } else if (engine->timer_count > 0 && !(goes_on && engine->alone && engine->met)) {
             struct timer timer = engine_timer_pop(engine);
             engine->now = fmax(engine->now, timer.time);
             fire(engine, timer.id);
         } else {
-            break;
+            return;
         }
     }
+}
+
+/* Plays all regions alone as far as that is possible. Their timers are put aside. */
+static void advance_regions(struct engine *engine, size_t *step)
+{
+    size_t aside = 0, room = 0;
+    struct timer *timers = NULL;
+    for (size_t d = 0; d < (size_t)engine->system->device_count && !engine->failed; d++) {
+        if (engine->region_first[d] == NOBODY)
+            continue;
+        for (uint32_t i = engine->region_first[d]; i != NOBODY; i = engine->region_next[i]) {
+            engine->work[engine->work_count++] = i;
+            engine->devices[i].queued = true;
+        }
+        engine->now = 0.0;
+        engine->met = false;
+        advance(engine, step);
+        for (size_t t = 0; t < engine->timer_count && !engine->failed; t++) {
+            engine->timer_places[engine->timers[t].id] = NOBODY;
+            if (!VECTOR_ADD(timers, aside, room, engine->timers[t]))
+                engine_no_memory(engine);
+        }
+        engine->timer_count = 0;
+    }
+    engine->now = 0.0;
+    for (size_t t = 0; t < aside && !engine->failed; t++)
+        engine_timer_set(engine, timers[t].id, timers[t].time);
+    free(timers);
+}
+
+static bool play_events(struct engine *engine)
+{
+    size_t step = 0;
+    engine->alone = true;
+    advance_regions(engine, &step);
+    engine->alone = false;
+    advance(engine, &step);
     if (!engine->failed)
         engine_stuck(engine);
     if (!engine->failed)
@@ -506,6 +540,8 @@ static void release(struct engine *engine)
     free(engine->channels);
     free(engine->meetings);
     free(engine->work);
+    free(engine->region_first);
+    free(engine->region_next);
     free(engine->timers);
     free(engine->timer_places);
     engine_network_release(engine);

@@ -38,6 +38,7 @@ static void engine_meet(struct engine *engine, uint32_t number, uint32_t which, 
     actor->next = meeting->first;
     meeting->first = number;
     meeting->there++;
+    engine->met |= meeting->crosses;
     if (actor->begin > meeting->begin) {
         meeting->begin = actor->begin;
         meeting->cause = actor->cause >= 0 ? actor->cause : actor->previous;

@@ -14,16 +14,15 @@ struct kept_task {
     uint8_t kind, stream, name; /* an index into the keeper's names */
 };
 
-/* Keeps up to `limit` tasks, and gives all of them to another sink. */
+/* Keeps tasks, and gives them to another sink. */
 struct path_keeper {
     const struct timeline_sink *next; /* NULL: none */
     int32_t *last;                    /* of each device and stream: its last task; -1: none */
     const char *names[PATH_MAX_NAMES];
     int name_count;
-    size_t limit;
     struct kept_task *tasks;
     size_t count, capacity;
-    bool lost; /* some task was not kept */
+    bool lost; /* they are too many */
 };
 
 /* Adds seconds of a step to the result, or to an equal one. False: out of memory. */

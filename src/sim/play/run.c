@@ -213,8 +213,8 @@ static bool play_links_keep(const struct play_system *system, const struct engin
     return ok;
 }
 
-#define MAX_TASKS        ((size_t)1 << 20)
-#define MAX_TASKS_OF_ALL ((size_t)1 << 24)
+#define MAX_TASKS        (1 << 20)
+#define MAX_TASKS_OF_ALL (1 << 24)
 
 bool path_add_step(struct sim_result *result, int *room, const struct sim_step *add)
 {
@@ -257,14 +257,25 @@ void path_end(struct sim_result *result, const struct plan *plan)
         qsort(result->steps, (size_t)result->step_count, sizeof *result->steps, compare_steps);
 }
 
-/* The caller ends the keeper with path_keeper_release, also after a failure. Tasks are of devices 0 to devices - 1; if
- * they are many, as where all devices are played one by one (`all`), at most half a GiB of them is kept, else at most
- * 32 MiB. */
-static bool path_keeper_open(struct path_keeper *keeper, int64_t devices, bool all,
-                             const struct timeline_sink *next, struct error *err)
+/* Returns whether a system has more tasks than `limit`. */
+static bool has_more_tasks(const struct engine_system *system, int64_t limit)
+{
+    for (int d = 0; d < system->device_count && limit >= 0; d++) {
+        const struct engine_order *order = &system->orders[system->devices[d].order];
+        for (size_t k = 0; k < order->count && limit >= 0; k++)
+            limit -= system->templates[order->passes[k].template].count;
+    }
+    return limit < 0;
+}
+
+/* The caller ends the keeper with path_keeper_release, also after a failure. Tasks are of devices 0 to devices - 1; of
+ * more than half a GiB where all devices are played one by one (`all`), or else 32 MiB, none is kept. */
+static bool path_keeper_open(struct path_keeper *keeper, const struct engine_system *system, int64_t devices,
+                             bool all, const struct timeline_sink *next, struct error *err)
 {
     size_t count = (size_t)devices * ENGINE_STREAMS;
-    *keeper = (struct path_keeper){.next = next, .limit = all ? MAX_TASKS_OF_ALL : MAX_TASKS};
+    *keeper = (struct path_keeper){.next = next,
+                                   .lost = has_more_tasks(system, all ? MAX_TASKS_OF_ALL : MAX_TASKS)};
     keeper->last = malloc(count * sizeof *keeper->last);
     if (!keeper->last)
         return error_memory(err);
@@ -295,7 +306,7 @@ static bool keep_task(void *context, const struct timeline_task *task, struct er
 {
     struct path_keeper *keeper = context;
     int32_t *last = &keeper->last[(size_t)task->device * ENGINE_STREAMS + (size_t)task->stream];
-    keeper->lost = keeper->lost || keeper->count == keeper->limit || task->id != (int64_t)keeper->count;
+    keeper->lost = keeper->lost || task->id != (int64_t)keeper->count;
     if (!keeper->lost) {
         const struct kept_task kept = {
             .begin = task->begin,
@@ -330,7 +341,7 @@ static struct timeline_sink path_keeper_sink(struct path_keeper *keeper)
 {
     return (struct timeline_sink){
         .context = keeper,
-        .task = keep_task,
+        .task = !keeper->lost || (keeper->next && keeper->next->task) ? keep_task : NULL,
         .memory = keeper->next && keeper->next->memory ? pass_memory : NULL,
         .link = keeper->next && keeper->next->link ? pass_link : NULL,
     };
@@ -488,8 +499,8 @@ static bool run(struct play_system *system, bool keep, struct sim_result *result
     bool ok = true;
     struct timeline_sink sink;
     if (keep) {
-        ok = path_keeper_open(&keeper, system->layout.count, options->no_symmetry || options->jitter > 0,
-                              options->sink, err);
+        ok = path_keeper_open(&keeper, &system->engine, system->layout.count,
+                              options->no_symmetry || options->jitter > 0, options->sink, err);
         sink = path_keeper_sink(&keeper);
     }
     if (ok && keep && sink.link)
