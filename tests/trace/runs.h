@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+enum { RUN_FILES = 200 };
+
 /* A run: files read from their beginnings to their ends, one after the other, and now and then a write. */
 struct run {
     int reads;
@@ -16,11 +18,14 @@ struct run {
     int swapped;                 /* so many pairs of far files change places */
     int turned;                  /* of the ten accesses to a file, so many first ones are in reverse order */
     uint64_t seed;
-    int keep; /* of ten reads; the rest is dropped */
+    double late;   /* factor of latencies in the last third */
+    bool shuffled; /* of RUN_FILES files at most */
+    int keep;      /* of ten reads; the rest is dropped */
     bool phases, writes_only;
     const char *folder;
 };
-static const struct run plain = {.reads = 2000, .latency = 1, .size = 1, .pause = 1, .seed = 7, .keep = 10};
+static const struct run plain = {
+    .reads = 2000, .latency = 1, .size = 1, .pause = 1, .seed = 7, .late = 1, .keep = 10};
 
 static const struct similarity_options options = {
     .weights = {2, 1, 1, 2, 2, 1, 1, 1}, .values = 100000, .replicates = 20, .seed = 1};
@@ -43,6 +48,14 @@ static inline void make_run(const char *name, struct run run)
     struct error err;
     uint64_t random = run.seed;
     int64_t now = 1000000000;
+    int order[RUN_FILES];
+    uint64_t shuffle = ~run.seed;
+    for (int i = 0; i < RUN_FILES; i++) {
+        int at = (int)(random_uniform(&shuffle) * (i + 1));
+        order[i] = i;
+        order[i] = order[at];
+        order[at] = i;
+    }
     struct trace_writer *writer = make_trace(name, TRACE_STORE_WHOLE);
     int64_t process = trace_process(writer, 1, 1, "feed", 4);
     for (int i = 0; i < run.reads; i++) {
@@ -51,9 +64,11 @@ static inline void make_run(const char *name, struct run run)
         place = place < run.turned ? run.turned - 1 - place : place;
         if (file < run.swapped || other < run.swapped)
             file = other;
+        file = run.shuffled ? order[file] : file;
         int length = snprintf(path, sizeof path, "%s/data/%04d", run.folder ? run.folder : "", file);
         double size = floor(run.size * (4096 + 4096 * floor(16 * random_uniform(&random))));
-        double latency = run.latency * 1e5 * (1 + random_uniform(&random));
+        double latency =
+            run.latency * (i >= run.reads * 2 / 3 ? run.late : 1) * 1e5 * (1 + random_uniform(&random));
         struct trace_event event = {.class = i % 20 == 19 || run.writes_only ? TRACE_WRITE : TRACE_READ,
                                     .cached = -1,
                                     .start_ns = now,

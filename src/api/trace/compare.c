@@ -79,11 +79,9 @@ struct comparison_matrix {
     const struct similarity *pairs; /* (0, 1), (0, 2), …, (1, 2), … */
 };
 
-static const char *verdict(double value, double floor)
+static const char *verdict(bool within)
 {
-    if (isnan(floor))
-        return "";
-    return value >= floor ? "within the noise of repeats" : "beyond the noise of repeats";
+    return within ? "within the noise of repeats" : "beyond the noise of repeats";
 }
 
 static const struct field worst_fields[] = {
@@ -115,33 +113,28 @@ static void add_options(const struct similarity_options *options, struct json *j
     json_close(json);
 }
 
-/* Returns whether the total and every tenth of the calls are within the noise of repeats. */
-static bool is_within_noise(const struct similarity *result)
-{
-    const struct similarity_window *window = &result->window;
-    return result->value >= result->floor && !(window->value < window->floor);
-}
-
 static const struct field window_fields[] = {
-    FIELD_WORDS(struct similarity_window, "of", part, similarity_part_names),
-    FIELD_OUT(struct similarity_window, "value", value, FIELD_DOUBLE),
-    FIELD_OUT(struct similarity_window, "latency_ratio", ratio, FIELD_DOUBLE),
-    FIELD_OUT(struct similarity_window, "floor", floor, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "name", name, FIELD_CHARS),
+    FIELD_WORDS(struct similarity_component, "kind", kind, similarity_kind_names),
+    FIELD_WORDS(struct similarity_component, "of", part, similarity_part_names),
+    FIELD_OUT(struct similarity_component, "value", value, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "ratio", ratio, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "floor", floor, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "p", p, FIELD_DOUBLE),
 };
 
 static void add_window(const struct similarity *result, struct json *json)
 {
-    const struct similarity_window *window = &result->window;
-    if (window->stream < 0) {
+    const struct similarity_component *window = similarity_worst_window(result);
+    if (!window) {
         json_null(json, "worst_window");
         return;
     }
     json_open_flat(json, "worst_window", '{');
-    json_string(json, "name", similarity_stream_name(window->stream));
-    fields_write(window, window_fields, 1, json);
+    fields_write(window, window_fields, 3, json);
     json_number(json, "from", (double)window->tenth / SIMILARITY_TENTHS);
     json_number(json, "to", (double)(window->tenth + 1) / SIMILARITY_TENTHS);
-    fields_write(window, window_fields + 1, 3, json);
+    fields_write(window, window_fields + 3, 4, json);
     json_close(json);
 }
 
@@ -161,6 +154,7 @@ static const struct field component_fields[] = {
     FIELD_OUT(struct similarity_component, "high", high, FIELD_DOUBLE),
     FIELD_OUT(struct similarity_component, "drawn", drawn, FIELD_FLAG),
     FIELD_OUT(struct similarity_component, "floor", floor, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "p", p, FIELD_DOUBLE),
 };
 
 static const struct field trace_fields[] = {
@@ -168,14 +162,17 @@ static const struct field trace_fields[] = {
     FIELD_OUT(struct similarity_trace, "lost", shortfall.lost, FIELD_INT64),
 };
 
-static void print_line(const char *kind, const char *name, double weight, double value, double low,
-                       double high, double floor, struct text *out)
+static void print_component(const struct similarity_component *component, struct text *out)
 {
-    text_format(out, "%-13s  %-28s  %5.1f %%   %.4f", kind, name, 100 * weight, value);
-    if (!isnan(low))
-        text_format(out, "  %.4f-%.4f", low, high);
-    if (!isnan(floor))
-        text_format(out, "  %.4f  %s", floor, verdict(value, floor));
+    text_format(out, "%-13s  %-28s  %5.1f %%   %.4f", similarity_kind_names[component->kind], component->name,
+                100 * component->weight, component->value);
+    if (!isnan(component->low))
+        text_format(out, "  %.4f-%.4f", component->low, component->high);
+    if (!isnan(component->floor))
+        text_format(out, "  %.4f", component->floor);
+    if (!isnan(component->p))
+        text_format(out, "%s  %s", isnan(component->floor) ? "      " : "",
+                    verdict(!similarity_is_beyond(component)));
     text_add(out, "\n");
 }
 
@@ -213,21 +210,42 @@ static void print_notes(const struct comparison *comparison, struct text *out)
                     comparison->options->values);
 }
 
-/* "latencies differ most in read, the calls from 70 to 80 % of TRAINING: 9.98 times as long (0.6672), repeats
- * …" */
-static void print_window(const struct comparison *comparison, struct text *out)
+/* "read, calls 70-80 % of TRAINING: 9.98 times as long" */
+static void print_window(const struct similarity_component *window, struct text *out)
 {
-    const struct similarity_window *window = &comparison->result->window;
-    if (window->stream < 0 || window->value == 1)
-        return;
-    bool longer = window->ratio >= 1;
-    text_format(out, "latencies differ most in %s, calls %d-%d %% of %s: %.4g times as %s (%.4f)",
-                similarity_stream_name(window->stream), 100 / SIMILARITY_TENTHS * window->tenth,
-                100 / SIMILARITY_TENTHS * (window->tenth + 1),
+    bool more = window->ratio >= 1;
+    const char *word = window->kind == SIMILARITY_SIZE      ? (more ? "large" : "small")
+                       : window->kind == SIMILARITY_LATENCY ? (more ? "long" : "short")
+                                                            : (more ? "far apart" : "near");
+    text_format(out, "%s, calls %d-%d %% of %s: %.4g times as %s", window->name,
+                100 / SIMILARITY_TENTHS * window->tenth, 100 / SIMILARITY_TENTHS * (window->tenth + 1),
                 window->part == 0 ? "the run" : similarity_part_names[window->part],
-                longer ? window->ratio : 1 / window->ratio, longer ? "long" : "short", window->value);
-    if (!isnan(window->floor))
-        text_format(out, ", repeats %.4f or more: %s", window->floor, verdict(window->value, window->floor));
+                more ? window->ratio : 1 / window->ratio, word);
+}
+
+/* The first line: the similarity, whether repeats explain it, and where the two differ most. */
+static void print_head(const struct similarity *result, bool floor, struct text *out)
+{
+    const struct similarity_component *worst = similarity_worst(result),
+                                      *window = similarity_worst_window(result);
+    bool within = similarity_is_within_noise(result);
+    text_format(out, "similarity  %.4f", result->value);
+    if (!isnan(result->low))
+        text_format(out, " (95 %%: %.4f-%.4f)", result->low, result->high);
+    if (floor)
+        text_format(out, ", repeats %.4f or more: %s", result->floor, verdict(within));
+    if (floor && !within) {
+        worst = similarity_is_beyond(worst) ? worst : NULL;
+        window = similarity_is_beyond(window) ? window : NULL;
+    }
+    if (worst)
+        text_format(out, "%s %s of %s, %.4f",
+                    floor ? within ? "; most different" : " in" : "; most different:",
+                    similarity_kind_names[worst->kind], worst->name, worst->value);
+    if (window) {
+        text_add(out, worst ? "; " : floor && !within ? " in " : "; most different: ");
+        print_window(window, out);
+    }
     text_add(out, "\n");
 }
 
@@ -242,7 +260,7 @@ static void comparison_write_json(const struct comparison *comparison, struct js
     json_string(json, "b", comparison->b->path);
     fields_write(result, similarity_fields, floor ? 4 : 3, json);
     if (floor)
-        json_bool(json, "within_noise", is_within_noise(result));
+        json_bool(json, "within_noise", similarity_is_within_noise(result));
     add_window(result, json);
     add_worst(result, json);
     json_integer(json, "lost_a", comparison->a->shortfall.lost);
@@ -256,10 +274,9 @@ static void comparison_write_json(const struct comparison *comparison, struct js
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *component = &result->components[i];
         json_open_flat(json, NULL, '{');
-        fields_write(component, component_fields, floor ? 8 : 7, json);
+        fields_write(component, component_fields, floor ? 9 : 7, json);
         if (floor)
-            isnan(component->floor) ? json_null(json, "within_noise")
-                                    : json_bool(json, "within_noise", component->value >= component->floor);
+            json_bool(json, "within_noise", !similarity_is_beyond(component));
         json_close(json);
     }
     json_close(json);
@@ -270,19 +287,8 @@ static void comparison_write_json(const struct comparison *comparison, struct js
 static void comparison_print(const struct comparison *comparison, struct text *out)
 {
     const struct similarity *result = comparison->result;
-    const struct similarity_component *worst = similarity_worst(result);
     bool intervals = !isnan(result->low);
-    text_format(out, "similarity  %.4f", result->value);
-    if (!isnan(result->low))
-        text_format(out, " (95 %%: %.4f-%.4f)", result->low, result->high);
-    if (comparison->floor)
-        text_format(out, ", repeats %.4f or more: %s", result->floor, verdict(result->value, result->floor));
-    if (worst)
-        text_format(out, "\nlargest difference: %s of %s, %.4f; it lowers the similarity by %.4f",
-                    similarity_kind_names[worst->kind], worst->name, worst->value,
-                    worst->weight * (1 - worst->value));
-    text_add(out, "\n");
-    print_window(comparison, out);
+    print_head(result, comparison->floor, out);
     print_notes(comparison, out);
     print_kinds(result, out);
     text_format(out, "\n%-13s  %-28s  %-7s  %s%s\n", "kind", "component", "weight",
@@ -290,11 +296,8 @@ static void comparison_print(const struct comparison *comparison, struct text *o
                 !comparison->floor ? ""
                 : intervals        ? "       repeats"
                                    : "  repeats");
-    for (size_t i = 0; i < result->count; i++) {
-        const struct similarity_component *c = &result->components[i];
-        print_line(similarity_kind_names[c->kind], c->name, c->weight, c->value, c->low, c->high, c->floor,
-                   out);
-    }
+    for (size_t i = 0; i < result->count; i++)
+        print_component(&result->components[i], out);
     compare_print_kernels(comparison->a, comparison->b, out);
 }
 

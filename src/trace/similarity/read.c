@@ -51,6 +51,7 @@ struct reduction {
     struct similarity_trace *trace;
     struct trace_reader *reader;
     uint32_t *ranks;                 /* of files; 0: not yet read or written */
+    int64_t *bytes;                  /* of files, read and written */
     struct recent (*recent)[RECENT]; /* of each thread, latest first */
     int64_t files, processes;
     uint32_t ranked;
@@ -151,6 +152,8 @@ static void follow(struct reduction *reduction, const struct trace_event *event,
     }
     if (!reduction->ranks[file])
         reduction->ranks[file] = ++reduction->ranked;
+    if (bytes > 0 && bytes < INT64_MAX - reduction->bytes[file])
+        reduction->bytes[file] += bytes;
     if (event->offset < 0 || bytes < 0 || bytes > INT64_MAX - event->offset)
         return;
     if (recent->end >= 0) {
@@ -319,18 +322,37 @@ static int by_tail(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->path, b->path);
 }
 
+/* Counts pairs of data files that are first accessed in the order of their names. */
+static bool order_names(struct similarity_trace *trace)
+{
+    uint32_t *ranks = calloc(2 * trace->file_count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks && i < trace->file_count; i++)
+        if (trace->files[i].data)
+            ranks[count++] = trace->files[i].rank;
+    if (ranks && count >= SIMILARITY_DATA_FILES)
+        trace->ascending = similarity_order(ranks, ranks + trace->file_count, count);
+    free(ranks);
+    return ranks != NULL;
+}
+
 static bool keep_files(struct reduction *reduction)
 {
     struct similarity_trace *trace = reduction->trace;
+    int64_t most = 0;
+    trace->ascending = NAN;
     trace->files = calloc((size_t)reduction->ranked + 1, sizeof *trace->files);
     if (!trace->files)
         return false;
+    for (int64_t id = 1; id <= reduction->files; id++)
+        most = reduction->bytes[id] > most ? reduction->bytes[id] : most;
     for (int64_t id = 1; id <= reduction->files; id++) {
         const char *path = trace_file_info(reduction->reader, id)->path;
         if (!reduction->ranks[id] || !*path)
             continue;
         struct similarity_file *file = &trace->files[trace->file_count];
         file->rank = reduction->ranks[id];
+        file->data = most > 0 && reduction->bytes[id] >= most / 10;
         file->path = strdup(path);
         if (!file->path)
             return false;
@@ -338,7 +360,7 @@ static bool keep_files(struct reduction *reduction)
         trace->file_count++;
     }
     qsort(trace->files, trace->file_count, sizeof *trace->files, by_tail);
-    return true;
+    return order_names(trace);
 }
 
 static void sort_values(struct similarity_trace *trace)
@@ -366,7 +388,8 @@ static bool read_all(struct reduction *reduction, const char *path, struct error
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
                          path, first_ns, last_ns);
-    if (!trace->path || !trace->streams || !trace->series || !reduction->ranks || !reduction->recent)
+    if (!trace->path || !trace->streams || !trace->series || !reduction->ranks || !reduction->bytes ||
+        !reduction->recent)
         return error_memory(err);
     if (!read_parts(reduction, first_ns, last_ns, err) || !read_events(reduction, err) ||
         !read_blocks(reduction, err))
@@ -401,11 +424,13 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     reduction.files = trace_file_count(reduction.reader);
     reduction.processes = trace_process_count(reduction.reader);
     reduction.ranks = calloc((size_t)reduction.files + 1, sizeof *reduction.ranks);
+    reduction.bytes = calloc((size_t)reduction.files + 1, sizeof *reduction.bytes);
     reduction.recent = calloc((size_t)reduction.processes + 1, sizeof *reduction.recent);
     reduction.runs = similarity_runs_new(reduction.reader, err);
     if (!reduction.runs) {
         trace_reader_free(reduction.reader);
         free(reduction.ranks);
+        free(reduction.bytes);
         free(reduction.recent);
         return false;
     }
@@ -415,6 +440,7 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     trace->series = calloc(SIMILARITY_SERIES, sizeof *trace->series);
     bool done = read_all(&reduction, path, err);
     free(reduction.ranks);
+    free(reduction.bytes);
     free(reduction.recent);
     similarity_runs_free(reduction.runs);
     trace_reader_free(reduction.reader);

@@ -32,10 +32,12 @@ struct comparison {
     struct similarity *result;
     double *draws_a, *draws_b; /* MAX_DRAWN, or a curve */
     uint32_t *ranks;           /* of the common files in b, by their order in a; then as much space twice */
-    size_t common;
+    uint32_t *data_ranks;      /* of those of data, behind them; then as much space */
+    size_t common, data;
     uint64_t random;
     int of; /* of the components that come next */
     bool of_bytes;
+    double calls;
 };
 
 /* Adds a component with empty replicates; NULL: out of memory. */
@@ -57,7 +59,9 @@ static struct similarity_component *add(struct comparison *at, enum similarity_k
                                                .value = value,
                                                .low = replicates ? value : NAN,
                                                .high = replicates ? value : NAN,
-                                               .floor = NAN};
+                                               .calls = at->calls,
+                                               .floor = NAN,
+                                               .p = NAN};
     snprintf(component->name, sizeof component->name, "%s%s%s", name, *name && *measure ? "." : "", measure);
     return component;
 }
@@ -306,6 +310,7 @@ static bool add_kernels(struct comparison *at)
 
 struct pair {
     uint32_t a, b;
+    bool data;
 };
 
 static int by_a(const void *left, const void *right)
@@ -322,7 +327,7 @@ static bool find_common(struct comparison *at)
     const struct similarity_file *a_end = a + at->a->file_count, *b_end = b + at->b->file_count;
     size_t max = (at->a->file_count < at->b->file_count ? at->a->file_count : at->b->file_count) + 1;
     struct pair *pairs = calloc(max, sizeof *pairs);
-    at->ranks = calloc(3 * max, sizeof *at->ranks);
+    at->ranks = calloc(5 * max, sizeof *at->ranks);
     if (!pairs || !at->ranks) {
         free(pairs);
         return false;
@@ -330,13 +335,17 @@ static bool find_common(struct comparison *at)
     while (a < a_end && b < b_end) {
         int order = strcmp(a->tail, b->tail);
         if (order == 0)
-            pairs[at->common++] = (struct pair){a->rank, b->rank};
+            pairs[at->common++] = (struct pair){a->rank, b->rank, a->data && b->data};
         a += order <= 0;
         b += order >= 0;
     }
     qsort(pairs, at->common, sizeof *pairs, by_a);
-    for (size_t i = 0; i < at->common; i++)
+    at->data_ranks = at->ranks + 3 * max;
+    for (size_t i = 0; i < at->common; i++) {
         at->ranks[i] = pairs[i].b;
+        if (pairs[i].data)
+            at->data_ranks[at->data++] = pairs[i].b;
+    }
     free(pairs);
     at->result->common_files = at->common;
     return true;
@@ -379,6 +388,19 @@ static bool add_order(struct comparison *at)
     return true;
 }
 
+/* The order of data files, without a weight in the similarity: libraries and configuration, of which programs open
+ * more than of data, hide it in `files`. Names tell sorted files from shuffled ones where repeats shuffle each in
+ * another way. */
+static bool add_data_order(struct comparison *at)
+{
+    if (at->data >= SIMILARITY_DATA_FILES &&
+        !add(at, SIMILARITY_ORDER, "data", "", 0,
+             similarity_order(at->data_ranks, at->data_ranks + at->data, at->data)))
+        return false;
+    return isnan(at->a->ascending) || isnan(at->b->ascending) ||
+           add(at, SIMILARITY_ORDER, "names", "", 0, 1 - fabs(at->a->ascending - at->b->ascending));
+}
+
 /* ---- all of it ---- */
 
 static bool add_rate_of_bytes(struct comparison *at, const char *name, double weight,
@@ -415,6 +437,7 @@ static bool add_stream(struct comparison *at, int which)
         return true;
     bool moves = a->bytes > 0 || b->bytes > 0;
     at->of = which;
+    at->calls = fmax((double)a->ops, (double)b->ops);
     return add_quantity(at, SIMILARITY_SIZE, which, weight, &a->size, &b->size) &&
            add_quantity(at, SIMILARITY_LATENCY, which, weight, &a->latency, &b->latency) &&
            add_quantity(at, SIMILARITY_GAP, which, weight, &a->gap, &b->gap) &&
@@ -433,7 +456,8 @@ static bool add_all(struct comparison *at)
         if (!add_stream(at, i))
             return false;
     at->of = -1;
-    return add_order(at) && add_durations(at) && add_kernels(at) && add_series(at);
+    at->calls = (double)(at->a->rows > at->b->rows ? at->a->rows : at->b->rows);
+    return add_order(at) && add_data_order(at) && add_durations(at) && add_kernels(at) && add_series(at);
 }
 
 /* Converts weights within a kind to shares of the total. */
@@ -511,61 +535,22 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
         return error_set(err, ERROR_INPUT, "%s and %s have no class of event in common", a->path, b->path);
     at.draws_a = calloc(MAX_DRAWN, sizeof *at.draws_a);
     at.draws_b = calloc(MAX_DRAWN, sizeof *at.draws_b);
-    bool done = at.draws_a && at.draws_b && add_all(&at);
+    bool done =
+        at.draws_a && at.draws_b && add_all(&at) && similarity_add_windows(result, a, b, options->weights);
     free(at.draws_a);
     free(at.draws_b);
     free(at.ranks);
     if (!done)
         return error_memory(err);
-    result->window = similarity_worst_window(a, b);
     return share_weights(result, options, err) && combine(&at, err);
 }
 
 void similarity_release(struct similarity *result)
 {
     free(result->components);
+    free(result->windows);
     free(result->replicates);
     *result = (struct similarity){0};
-}
-
-static struct similarity_component *find(struct similarity *result, const struct similarity_component *like)
-{
-    for (size_t i = 0; i < result->count; i++)
-        if (result->components[i].kind == like->kind && strcmp(result->components[i].name, like->name) == 0)
-            return &result->components[i];
-    return NULL;
-}
-
-/* Lowers the floors to the values of a repeat; fmin ignores a floor that is not known yet. */
-static void lower_floors(struct similarity *result, const struct similarity *repeat)
-{
-    result->floor = fmin(result->floor, repeat->value);
-    if (repeat->window.stream >= 0)
-        result->window.floor = fmin(result->window.floor, repeat->window.value);
-    for (size_t i = 0; i < repeat->count; i++) {
-        struct similarity_component *component = find(result, &repeat->components[i]);
-        if (component)
-            component->floor = fmin(component->floor, repeat->components[i].value);
-    }
-}
-
-bool similarity_add_floor(struct similarity *result, const struct similarity_trace *repeats, size_t count,
-                          const struct similarity_options *options, struct error *err)
-{
-    struct similarity_options plain = *options;
-    plain.replicates = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = i + 1; j < count; j++) {
-            struct similarity pair = {0};
-            bool done = similarity_compare(&repeats[i], &repeats[j], &plain, &pair, err);
-            if (done)
-                lower_floors(result, &pair);
-            similarity_release(&pair);
-            if (!done)
-                return false;
-        }
-    }
-    return true;
 }
 
 double similarity_of_kind(const struct similarity *result, enum similarity_kind kind, double *value)
@@ -579,19 +564,4 @@ double similarity_of_kind(const struct similarity *result, enum similarity_kind 
     }
     *value = weight > 0 ? sum / weight : 0;
     return weight;
-}
-
-const struct similarity_component *similarity_worst(const struct similarity *result)
-{
-    const struct similarity_component *worst = NULL;
-    double max = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        const struct similarity_component *component = &result->components[i];
-        double loss = component->weight * (1 - component->value);
-        if (loss > max) {
-            max = loss;
-            worst = component;
-        }
-    }
-    return worst;
 }

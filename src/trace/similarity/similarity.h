@@ -27,6 +27,7 @@ enum {
     SIMILARITY_KERNELS = TRACE_CLASSES + TRACE_OPS, /* the first stream of kernels, by their class */
     SIMILARITY_STREAMS = SIMILARITY_KERNELS + KERNEL_CLASSES,
     SIMILARITY_SERIES = 11,
+    SIMILARITY_DATA_FILES = 10, /* fewer have no order to speak of */
     SIMILARITY_VALUES = 100000, /* default */
     SIMILARITY_MAX_VALUES = 1000000,
 };
@@ -92,6 +93,7 @@ struct similarity_file {
     char *path;
     const char *tail; /* part of the path: the last folder and the name */
     uint32_t rank;    /* order of the first read or write among all files */
+    bool data; /* a tenth or more as many bytes as the file with the most: no library, no configuration */
 };
 
 struct similarity_trace {
@@ -107,6 +109,8 @@ struct similarity_trace {
     int64_t visits, revisits;  /* of files; of files visited before */
     struct similarity_file *files; /* read or written; sorted by tail, then path */
     size_t file_count;
+    double
+        ascending; /* share of pairs of data files first accessed in the order of their names; NAN: too few */
     struct similarity_kernels kernels;
     uint64_t random;
 };
@@ -138,28 +142,26 @@ struct similarity_component {
     bool of_bytes; /* a rate of bytes, not of operations */
     double weight; /* share of the total; the weights of all components sum to 1 */
     double value;
-    double low, high; /* 95 % interval of the bootstrap; NAN: no bootstrap */
-    bool drawn;       /* computed from a sample, since there were more than options.values */
-    double floor;     /* minimum among repeats; NAN: unknown */
+    double low, high;     /* 95 % interval of the bootstrap; NAN: no bootstrap */
+    bool drawn;           /* computed from a sample, since there were more than options.values */
+    double calls;         /* that it is computed from */
+    int part, tenth;      /* of a window: the run or a phase, and the tenth of its calls, from 0 */
+    double ratio;         /* of a window: in b relative to a */
+    double floor;         /* minimum among repeats; NAN: unknown */
+    double squares, z, p; /* sum over repeats; distance by their noise; chance in repeats (NAN: unknown) */
+    int pairs;            /* of repeats */
 };
 
-/* Latencies by tenths of a class's calls, in the run or a phase: a temporary slowdown changes the whole
- * distribution little, but fills a tenth. */
+/* Sizes, latencies and time that passes by tenths of a class's calls, in the run or a phase: a temporary change
+ * moves the whole distribution little, but fills a tenth. 1: equal; 0: a factor of 1000 apart. */
 enum { SIMILARITY_TENTHS = 10, SIMILARITY_TENTH_CALLS = 20 /* fewer are ignored */ };
-struct similarity_window {
-    int stream;   /* -1: no stream has enough calls */
-    int part;     /* 0: the run, else a phase */
-    int tenth;    /* of the calls, from 0 */
-    double value; /* 1: equal; 0: a factor of 1000 apart */
-    double ratio; /* latency in b relative to a */
-    double floor; /* minimum among repeats; NAN: unknown */
-};
 
 struct similarity {
     double value, low, high, floor;
-    struct similarity_window window; /* the one with the least similar latencies */
     struct similarity_component *components;
     size_t count, capacity;
+    struct similarity_component *windows; /* no part of the value */
+    size_t window_count, window_capacity;
     double *replicates; /* of component i from i · options.replicates */
     size_t replicate_capacity;
     size_t common_files;
@@ -170,11 +172,11 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
                         struct error *err);
 void similarity_release(struct similarity *result);
 
-/* Returns the least similar window of all classes and tenths; its floor is NAN. */
-struct similarity_window similarity_worst_window(const struct similarity_trace *a,
-                                                 const struct similarity_trace *b);
+/* Adds the windows of all classes with enough calls in both; `weights` of kinds. */
+bool similarity_add_windows(struct similarity *result, const struct similarity_trace *a,
+                            const struct similarity_trace *b, const double *weights);
 
-/* Sets the floors from all pairs among repeats of one run. */
+/* Sets the floors from all pairs among repeats of one run, and judges components and windows. */
 bool similarity_add_floor(struct similarity *result, const struct similarity_trace *repeats, size_t count,
                           const struct similarity_options *options, struct error *err);
 
@@ -195,7 +197,15 @@ void similarity_look(const struct similarity_trace *a, const struct similarity_t
 /* Returns the weight of a kind's components, and sets *value to their mean; 0: there are none. */
 double similarity_of_kind(const struct similarity *result, enum similarity_kind kind, double *value);
 
-/* Returns the component with the largest loss of similarity; NULL if nothing is lost. Owned by `result`. */
+/* Return the component or window to be named first: the one furthest beyond the noise of repeats, where there are
+ * any, else the one with the largest loss of similarity; NULL if nothing is lost. Owned by `result`. */
 const struct similarity_component *similarity_worst(const struct similarity *result);
+const struct similarity_component *similarity_worst_window(const struct similarity *result);
+
+/* The share of pairs of repeats in which anything at all may be called beyond their noise. */
+#define SIMILARITY_ALARM 0.01
+
+bool similarity_is_beyond(const struct similarity_component *component); /* NULL: false */
+bool similarity_is_within_noise(const struct similarity *result);
 
 #endif

@@ -35,7 +35,8 @@ static void test_a_trace_is_exactly_like_itself(void **state)
 static void test_the_order_of_two_traces_does_not_matter(void **state)
 {
     (void)state;
-    struct run other = {.reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .swapped = 20, .keep = 8};
+    struct run other = {
+        .reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .late = 1, .swapped = 20, .keep = 8};
     make_run("a.db", plain);
     make_run("b.db", other);
     struct similarity one = compare("a.db", "b.db"), two = compare("b.db", "a.db");
@@ -147,10 +148,12 @@ static void make_slow_end(const char *name, double factor, double phase_factor, 
     finish_trace(writer);
 }
 
-static struct similarity_window window_of(const char *a, const char *b)
+static struct similarity_component window_of(const char *a, const char *b)
 {
     struct similarity result = compare(a, b);
-    struct similarity_window window = result.window;
+    const struct similarity_component *worst = similarity_worst_window(&result);
+    struct similarity_component window =
+        worst ? *worst : (struct similarity_component){.value = 1, .ratio = 1};
     similarity_release(&result);
     return window;
 }
@@ -161,11 +164,12 @@ static void test_what_is_slow_for_a_while_is_seen(void **state)
     make_slow_end("a.db", 1, 1, 1);
     make_slow_end("b.db", 1, 1, 2);
     make_slow_end("slow.db", 10, 1, 3);
-    struct similarity_window same = window_of("a.db", "a.db"), repeat = window_of("a.db", "b.db"),
-                             slow = window_of("a.db", "slow.db"), back = window_of("slow.db", "a.db");
+    struct similarity_component same = window_of("a.db", "a.db"), repeat = window_of("a.db", "b.db"),
+                                slow = window_of("a.db", "slow.db"), back = window_of("slow.db", "a.db");
     assert_true(same.value == 1 && same.ratio == 1);
     assert_true(repeat.value > 0.99);
-    assert_int_equal(slow.stream, TRACE_READ);
+    assert_int_equal(slow.of, TRACE_READ);
+    assert_int_equal(slow.kind, SIMILARITY_LATENCY);
     assert_true(slow.tenth >= 7); /* the last third */
     assert_string_equal(similarity_part_names[slow.part], "TRAINING");
     assert_near(slow.ratio, 10, 0.5);
@@ -181,7 +185,7 @@ static void test_a_window_falls_with_what_slows_it(void **state)
     make_slow_end("a.db", 1, 1, 1);
     for (int step = 1; step <= 8; step++) {
         make_slow_end("b.db", 1, pow(2, step), 1);
-        struct similarity_window window = window_of("a.db", "b.db");
+        struct similarity_component window = window_of("a.db", "b.db");
         assert_true(window.value < before);
         assert_true(window.tenth == 3 || window.tenth == 4);
         before = window.value;
@@ -201,9 +205,13 @@ static void test_repeats_tell_how_far_windows_are_apart(void **state)
         read_run(&traces[i], names[i]);
     }
     assert_true(similarity_compare(&traces[0], &traces[3], &options, &result, &err));
-    assert_true(isnan(result.window.floor));
+    assert_true(isnan(similarity_worst_window(&result)->floor));
     assert_true(similarity_add_floor(&result, traces, 3, &options, &err));
-    assert_true(result.window.floor > 0.99 && result.window.value < result.window.floor);
+    const struct similarity_component *window = similarity_worst_window(&result);
+    assert_true(window->floor > 0.99 && similarity_is_beyond(window));
+    assert_int_equal(window->kind, SIMILARITY_LATENCY);
+    assert_true(window->tenth >= 7);
+    assert_false(similarity_is_within_noise(&result));
     similarity_release(&result);
     for (int i = 0; i < 4; i++)
         similarity_trace_release(&traces[i]);
@@ -482,9 +490,12 @@ static void test_components_have_known_values(void **state)
         {"jumps.ks", 0.013333, 0.812381, 0.779611, 0.841516},
         {"jumps.wasserstein", 0.013333, 0.961926, 0.945022, 0.979666},
         {"files", 0.020000, 0.536465, 0.451441, 0.649025},
+        {"data", 0, 0.536465, 0.536465, 0.536465},
+        {"names", 0, 0.536465, 0.536465, 0.536465},
         {"run", 0.100000, 0.818281, 0.818281, 0.818281},
     };
-    struct run other = {.reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .swapped = 20, .keep = 8};
+    struct run other = {
+        .reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .late = 1, .swapped = 20, .keep = 8};
     make_run("a.db", plain);
     make_run("b.db", other);
     struct similarity result = compare("a.db", "b.db");
