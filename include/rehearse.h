@@ -253,6 +253,7 @@ struct rh_simulate_request {
     const char *comm_streams;
     const char *kernels; /* a file */
     int64_t seeds;
+    const char *cluster; /* a file */
 };
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
                               struct rh_error *error);

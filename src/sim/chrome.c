@@ -5,6 +5,7 @@
 #include "core/file_output.h"
 #include "core/hash.h"
 #include "core/vector.h"
+#include "sim/chrome_groups.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,7 +30,8 @@ struct chrome_file {
     struct file_output output;
     struct text text;
     struct json json;
-    int device; /* of a file with one device */
+    int device;  /* of a file with one device */
+    bool headed; /* its head is written */
 };
 
 struct track {
@@ -48,6 +50,7 @@ struct chrome {
     struct remembered
         *sent; /* the last send of each cause: by cause % REMEMBERED, and its id is the cause's */
     int64_t tasks, steps;
+    struct chrome_groups groups;
     bool links; /* are told: what they carry is not told once more for each task */
     double end;
     struct text path, text;
@@ -167,11 +170,14 @@ static void write_head(const struct chrome *chrome, struct chrome_file *file)
         json_integer(json, "totalGlobalMem", (int64_t)chrome->options.device_memory);
     json_close(json);
     json_close(json);
-    json_open_flat(json, "distributedInfo", '{');
+    chrome->groups.count > 0 ? json_open(json, "distributedInfo", '{')
+                             : json_open_flat(json, "distributedInfo", '{');
     json_string(json, "backend", "nccl");
     json_integer(json, "rank", file->device);
     if (chrome->options.world_size > 0)
         json_integer(json, "world_size", chrome->options.world_size);
+    if (chrome->groups.count > 0)
+        chrome_groups_write(&chrome->groups, chrome->folder ? file->device : -1, json);
     json_close(json);
     json_string(json, "displayTimeUnit", "ms");
     json_open(json, "traceEvents", '[');
@@ -186,7 +192,6 @@ static bool add_file(struct chrome *chrome, const char *path, int device, struct
     if (!file_output_open(&file->output, path, err))
         return false;
     chrome->file_count++;
-    write_head(chrome, file);
     return true;
 }
 
@@ -212,6 +217,9 @@ static struct chrome_file *file_of(struct chrome *chrome, int device, struct err
     }
     struct chrome_file *file = &chrome->files[place];
     file->json.out = &file->text;
+    if (!file->headed)
+        write_head(chrome, file);
+    file->headed = true;
     return flush(file, FLUSH_BYTES, err) ? file : NULL;
 }
 
@@ -312,6 +320,8 @@ static void write_task(const struct chrome *chrome, struct json *json, const str
     if (!chrome->options.recorded)
         json_string(json, "kind", timeline_kind_names[task->kind]);
     FIELDS_WRITE(task, task_fields, json);
+    if (!chrome->options.recorded && is_exchange(task->kind))
+        chrome_exchange_write(&chrome->groups, task, json);
     close_event(json);
 }
 
@@ -430,10 +440,16 @@ static bool take_link(void *context, const struct timeline_link *link, struct er
     return true;
 }
 
+static bool take_group(void *context, const struct timeline_group *group, struct error *err)
+{
+    struct chrome *chrome = context;
+    return chrome_groups_add(&chrome->groups, group, err);
+}
+
 struct timeline_sink chrome_sink(struct chrome *chrome)
 {
     return (struct timeline_sink){
-        .context = chrome, .task = take_task, .memory = take_memory, .link = take_link};
+        .context = chrome, .task = take_task, .memory = take_memory, .link = take_link, .group = take_group};
 }
 
 /* Adds a mark of an iteration; if there is none, chrome_close adds one from 0 to the end. Times in seconds. */
@@ -445,6 +461,9 @@ static bool chrome_step(struct chrome *chrome, double begin, double end, struct 
         struct chrome_file *file = &chrome->files[i];
         int64_t host = HOST + (int64_t)file->device;
         file->json.out = &file->text;
+        if (!file->headed)
+            write_head(chrome, file);
+        file->headed = true;
         struct event by_host = span_of("user_annotation", name, host, host, begin, end);
         struct event by_device = span_of("gpu_user_annotation", name, file->device, 0, begin, end);
         FIELDS_MAP(&by_host, event_fields, &file->json, NULL);
@@ -457,9 +476,11 @@ static bool chrome_step(struct chrome *chrome, double begin, double end, struct 
 
 /* --- begin and end -------------------------------------------------------------------------------------- */
 
-static bool close_file(struct chrome_file *file, bool done, struct error *err)
+static bool close_file(const struct chrome *chrome, struct chrome_file *file, bool done, struct error *err)
 {
     file->json.out = &file->text;
+    if (!file->headed)
+        write_head(chrome, file);
     while (done && file->json.depth > 0)
         json_close(&file->json);
     done = done && flush(file, 0, err);
@@ -474,7 +495,8 @@ bool chrome_close(struct chrome *chrome, bool done, struct error *err)
     if (done && chrome->steps == 0)
         done = chrome_step(chrome, 0, chrome->end, err);
     for (size_t i = 0; i < chrome->file_count; i++)
-        done = close_file(&chrome->files[i], done, err);
+        done = close_file(chrome, &chrome->files[i], done, err);
+    chrome_groups_release(&chrome->groups);
     free(chrome->files);
     free(chrome->track_list);
     free(chrome->remembered);

@@ -60,11 +60,23 @@ static bool link_to_all(void *context, const struct timeline_link *link, struct 
     return true;
 }
 
+static bool group_to_all(void *context, const struct timeline_group *group, struct error *err)
+{
+    const struct timeline_sinks *all = context;
+    for (int i = 0; i < all->count; i++)
+        if (all->sinks[i].group != NULL && !all->sinks[i].group(all->sinks[i].context, group, err))
+            return false;
+    return true;
+}
+
 struct timeline_sink timeline_to_all(struct timeline_sinks *sinks)
 {
     struct timeline_sink all = {.context = sinks, .task = task_to_all, .memory = memory_to_all};
-    for (int i = 0; i < sinks->count; i++)
+    for (int i = 0; i < sinks->count; i++) {
         if (sinks->sinks[i].link != NULL) /* who is told of links costs more */
             all.link = link_to_all;
+        if (sinks->sinks[i].group != NULL)
+            all.group = group_to_all;
+    }
     return all;
 }

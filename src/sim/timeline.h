@@ -48,6 +48,18 @@ struct timeline_task {
     double begin, end;  /* seconds from the beginning of the run */
     double bytes;       /* moved; 0: none */
     const char *name;   /* "all-reduce of gradients"; valid during the call */
+    int64_t message;    /* of a send and its receive, the same number; 0: none */
+    int peer;           /* of a message: 1 + the other device; 0: unknown */
+    int group;          /* of a collective: the number of its timeline_group; 0: unknown */
+};
+
+/* Devices that meet in collectives, told before the first task; valid during the call. */
+struct timeline_group {
+    int number;       /* from 1 */
+    const char *name; /* what for: "gradients" */
+    const char *what; /* "allreduce", as NCCL's traces write it; NULL: unknown */
+    const int *ranks; /* sorted */
+    int count;
 };
 
 /* Memory of a device from a time on, in bytes, by its parts; valid during the call. */
@@ -70,6 +82,7 @@ struct timeline_sink {
     bool (*task)(void *context, const struct timeline_task *task, struct error *err);
     bool (*memory)(void *context, const struct timeline_memory *memory, struct error *err);
     bool (*link)(void *context, const struct timeline_link *link, struct error *err);
+    bool (*group)(void *context, const struct timeline_group *group, struct error *err);
 };
 
 /* Several sinks as one; each task goes to all of them. */

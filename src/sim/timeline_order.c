@@ -89,10 +89,13 @@ static bool give_result(struct walker *w, size_t place, double end)
                                  .microbatch = pass->microbatch,
                                  .begin = w->timing->came != NULL ? come - seconds : end,
                                  .end = come,
+                                 .message = w->part->next_id,
+                                 .peer = other + 1,
                                  .name = forward ? "send of activations" : "send of gradients"};
     if (!give_task(w, &task))
         return false;
     task.device = other;
+    task.peer = device + 1;
     task.stream = STREAM_RECEIVE;
     task.kind = TASK_RECEIVE;
     task.stage = to;

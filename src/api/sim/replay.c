@@ -387,7 +387,10 @@ static bool check_scales(const struct playing *playing, struct error *err)
 {
     const struct replay_named *longest = &playing->recorded.names[0];
     for (int i = 0; i < playing->scale_count; i++)
-        if (!replay_matches(&playing->replay, &playing->scales[i]))
+        if (simulate_is_degree(playing->scales[i].pattern))
+            return error_set(err, ERROR_USAGE, "--what-if %s: '%s' is one rank: give the folder of all ranks",
+                             playing->scales[i].pattern, playing->replay.path);
+        else if (!replay_matches(&playing->replay, &playing->scales[i]))
             return error_set(err, ERROR_USAGE,
                              "--what-if '%s': no kernel in '%s' has such a name (the longest are '%.80s')",
                              playing->scales[i].pattern, playing->replay.path, longest->name);
@@ -475,7 +478,7 @@ static bool is_run(const char *path, bool *several, struct error *err)
     enum file_kind kind;
     if (!file_look(path, &kind, err))
         return false;
-    *several = kind == FILE_FOLDER || (kind == FILE_NONE && strpbrk(path, "*?["));
+    *several = *several || kind == FILE_FOLDER || (kind == FILE_NONE && strpbrk(path, "*?["));
     return true;
 }
 
@@ -483,7 +486,7 @@ bool simulate_replay(const struct simulate_options *given, struct error *err)
 {
     struct playing playing = {.scale_count = 0};
     const char *kernels = given->asked.kernels;
-    bool several;
+    bool several = given->asked.cluster != NULL;
     bool done = read_scales(&playing, &given->asked.what_if, err) &&
                 is_run(given->asked.replay, &several, err) &&
                 (!kernels || kernel_classes_load(&playing.kernels, kernels, err));

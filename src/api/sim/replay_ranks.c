@@ -1,10 +1,13 @@
-/* `rehearse simulate --replay FOLDER`: each rank of a run played alone, one clock for all, and what is missing. */
+/* `rehearse simulate --replay FOLDER`: the ranks of a run played together in one clock, over the network of the trace or
+ * a described one, and what is missing. */
 #include "api/sim/replay_report.h"
 #include "api/sim/simulate.h"
 #include "core/fields.h"
 #include "core/vector.h"
-#include "sim/replay/ranks.h"
+#include "plan/parts.h"
+#include "sim/network/network.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +22,34 @@ struct row {
     int64_t devices, steps;
 };
 
+/* A rank's training steps. */
+struct step_list {
+    struct ranks_step *steps;
+    size_t count;
+};
+
+/* All ranks together. */
+struct together {
+    const char *what;
+    int64_t span;
+    double change, step_error; /* of the span; the largest one of a rank's step: shares of those recorded */
+};
+
+#define MAX_PLAYS 4
+
 struct played_ranks {
     struct ranks run;
     struct row *rows;
-    size_t count, capacity, files;
+    struct network_rank *ranks;
+    struct step_list *steps;
+    struct replay_result *results;
+    size_t count, capacity, loaded;
     int64_t *used; /* ranks in which a scale's pattern matches, by scale */
+    struct replay_network network;
+    struct together plays[MAX_PLAYS];
+    size_t play_count;
+    int64_t recorded; /* ns, of all ranks */
+    struct text asked;
 };
 
 struct fault_row {
@@ -56,50 +82,150 @@ static void sum_row(struct row *row, const struct replay_result *result)
     }
 }
 
-static bool play(struct played_ranks *played, const struct replay *replay,
-                 const struct replay_options *options, struct row *row, struct error *err)
-{
-    const struct replay_options recorded = {.scales = NULL};
-    struct replay_graph graph = {0};
-    struct replay_result result = {0}, changed = {0};
-    bool done = replay_graph_make(&graph, replay, err) && replay_play(&graph, &recorded, &result, err) &&
-                (options->scale_count == 0 || replay_play(&graph, options, &changed, err));
-    if (done) {
-        sum_row(row, &result);
-        row->changed = options->scale_count > 0 ? changed.span : -1;
-        for (int i = 0; i < options->scale_count; i++)
-            played->used[i] += replay_matches(replay, &options->scales[i]);
-    }
-    replay_result_release(&result);
-    replay_result_release(&changed);
-    replay_graph_release(&graph);
-    return done;
-}
-
 static bool play_rank(struct played_ranks *played, size_t i, const struct replay_options *options,
                       const struct kernel_classes *kernels, struct error *err)
 {
     const struct ranks_member *member = &played->run.members[i];
-    struct replay replay;
-    struct ranks_step *steps = NULL;
-    size_t step_count;
-    struct row row = {.rank = member->rank, .file = member->path, .host = member->host};
-    if (!ranks_load(&played->run, i, &replay, err))
+    const struct replay_options recorded = {.scales = NULL};
+    struct network_rank *rank = &played->ranks[i];
+    struct replay_result result = {0};
+    struct row row = {.rank = member->rank, .file = member->path, .host = member->host, .changed = -1};
+    if (!ranks_load(&played->run, i, &rank->replay, err))
         return false;
-    row.activities = (int64_t)replay.count;
-    bool done = (!kernels || replay_classify(&replay, kernels, err)) &&
-                ranks_collect(&played->run, i, &replay, err) &&
-                ranks_steps(&replay, &steps, &step_count, err) && play(played, &replay, options, &row, err);
+    played->loaded = i + 1;
+    row.activities = (int64_t)rank->replay.count;
+    bool done = (!kernels || replay_classify(&rank->replay, kernels, err)) &&
+                ranks_collect(&played->run, i, &rank->replay, err) &&
+                ranks_steps(&rank->replay, &played->steps[i].steps, &played->steps[i].count, err) &&
+                replay_graph_make(&rank->graph, &rank->replay, err) &&
+                replay_play(&rank->graph, &recorded, &result, err);
     if (done) {
-        row.steps = (int64_t)step_count;
+        sum_row(&row, &result);
+        for (int k = 0; k < options->scale_count; k++)
+            played->used[k] += replay_matches(&rank->replay, &options->scales[k]);
+        row.steps = (int64_t)played->steps[i].count;
         done = VECTOR_ADD(played->rows, played->count, played->capacity, row) || error_memory(err);
     }
-    free(steps);
-    replay_release(&replay);
+    replay_result_release(&result);
     return done;
 }
 
+/* When the last activity of a step ends that began in its window; `starts` NULL: as recorded. */
+static int64_t step_end(const struct replay *replay, const struct replay_result *result, size_t *at,
+                        int64_t until, int64_t end)
+{
+    for (; *at < replay->count && replay->activities[*at].start < until; ++*at) {
+        const struct replay_activity *one = &replay->activities[*at];
+        int64_t own = result ? result->starts[*at] + result->durations[*at] : one->start + one->duration;
+        end = own > end ? own : end;
+    }
+    return end;
+}
+
+/* The largest error of a step of a rank, from the end of the step before to its own. */
+static double step_error(const struct step_list *list, const struct replay *replay,
+                         const struct replay_result *result)
+{
+    double worst = 0;
+    size_t at = 0, other = 0;
+    int64_t first = list->count > 0 ? list->steps[0].begin : INT64_MIN;
+    if (list->count > 0 && list->steps[0].device_begin >= 0)
+        first = list->steps[0].device_begin;
+    int64_t end = step_end(replay, NULL, &at, first, 0), played = step_end(replay, result, &other, first, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct ranks_step *next = i + 1 < list->count ? &list->steps[i + 1] : NULL;
+        int64_t until = !next ? INT64_MAX : next->device_begin >= 0 ? next->device_begin : next->begin;
+        int64_t recorded_end = step_end(replay, NULL, &at, until, end),
+                played_end = step_end(replay, result, &other, until, played);
+        if (recorded_end > end)
+            worst = fmax(worst, fabs((double)(played_end - played) / (double)(recorded_end - end) - 1));
+        end = recorded_end;
+        played = played_end;
+    }
+    return worst;
+}
+
+/* Plays all ranks with the times that the network has now. `rows`: the spans of ranks are those asked for. */
+static bool play_all(struct played_ranks *played, const char *what, const struct replay_options *options,
+                     bool rows, struct error *err)
+{
+    struct together *row = &played->plays[played->play_count];
+    bool done = network_play(&played->network, &played->run, played->ranks, options, played->results,
+                             &row->span, err);
+    row->what = what;
+    for (size_t i = 0; done && i < played->run.count; i++) {
+        row->step_error = fmax(row->step_error,
+                               step_error(&played->steps[i], &played->ranks[i].replay, &played->results[i]));
+        if (rows)
+            played->rows[i].changed = played->results[i].span;
+    }
+    for (size_t i = 0; i < played->run.count; i++)
+        replay_result_release(&played->results[i]);
+    row->change = played->recorded > 0 ? (double)row->span / (double)played->recorded - 1 : 0;
+    played->play_count += done;
+    return done;
+}
+
+static void find_recorded(struct played_ranks *played)
+{
+    int64_t begin = INT64_MAX, end = INT64_MIN;
+    for (size_t i = 0; i < played->run.count; i++)
+        for (size_t k = 0; k < played->ranks[i].replay.count; k++) {
+            const struct replay_activity *one = &played->ranks[i].replay.activities[k];
+            int64_t start = ranks_time(&played->run, i, &played->ranks[i].replay, one->start);
+            begin = start < begin ? start : begin;
+            end = start + one->duration > end ? start + one->duration : end;
+        }
+    played->recorded = end > begin ? end - begin : 0;
+}
+
+/* On the trace's own network, as recorded and as fitted; on the cluster; and what was asked for, on the cluster if there
+ * is one. */
+static bool play_together(struct played_ranks *played, const struct replay_options *options, int64_t data,
+                          const struct cluster *cluster, struct error *err)
+{
+    const struct replay_options plain = {.scales = NULL};
+    struct replay_network *network = &played->network;
+    bool asked = options->scale_count > 0 || data > 0;
+    find_recorded(played);
+    bool done = play_all(played, "as recorded", &plain, false, err) &&
+                network_fit(network, &played->run, 0, err) &&
+                play_all(played, "fitted", &plain, false, err) &&
+                (!cluster || (network_price(network, &played->run, cluster, 0, err) &&
+                              play_all(played, cluster->path, &plain, false, err)));
+    if (!done || !asked)
+        return done;
+    if (data > 0)
+        done = cluster ? network_price(network, &played->run, cluster, data, err)
+                       : network_fit(network, &played->run, data, err);
+    else if (!cluster)
+        network_record(network);
+    return done && play_all(played, played->asked.data, options, true, err);
+}
+
 /* --- output --------------------------------------------------------------------------------------------- */
+
+static void print_together(const struct played_ranks *played, struct text *out)
+{
+    const struct replay_network *network = &played->network;
+    text_format(out, "\n%zu collectives and %zu messages between them", network->collectives,
+                network->messages);
+    if (network->by_order > 0)
+        text_format(out, ", %zu matched by their order (no Seq)", network->by_order);
+    if (network->alone > 0)
+        text_format(out, "; %zu kernels of communication have no partner and keep their times",
+                    network->alone);
+    text_format(out, "\n\n%-30s  %12s  %9s  %16s\n", "transfers", "span (ms)", "change", "change of a step");
+    for (size_t i = 0; i < played->play_count; i++)
+        text_format(out, "%-30s  %12.3f  %+7.2f %%  %14.2f %%\n", played->plays[i].what,
+                    milliseconds(played->plays[i].span), 100 * played->plays[i].change,
+                    100 * played->plays[i].step_error);
+    if (network->kept > 0)
+        text_format(out, "%zu exchanges keep their recorded times: kind or bytes are not told\n",
+                    network->kept);
+    if (network->loosened > 0)
+        text_format(out, "%zu exchanges did not await all of their ranks\n", network->loosened);
+}
 
 static void print(const struct played_ranks *played, const char *path, struct text *out)
 {
@@ -108,8 +234,9 @@ static void print(const struct played_ranks *played, const char *path, struct te
     text_format(out, "%s: %zu ranks", path, played->count);
     if (run->world > (int64_t)played->count)
         text_format(out, " of %lld", (long long)run->world);
-    text_format(out, ", each played alone\n\n%6s  %6s  %12s  %8s  %13s  %8s  %8s  %8s  %12s%s\n", "rank",
-                "steps", "span (ms)", "compute", "communication", "both", "copies", "idle", "clock (ms)",
+    text_format(out, ", %s\n\n%6s  %6s  %12s  %8s  %13s  %8s  %8s  %8s  %12s%s\n",
+                played->network.count > 0 ? "played together" : "which share no exchange", "rank", "steps",
+                "span (ms)", "compute", "communication", "both", "copies", "idle", "clock (ms)",
                 played->count > 0 && played->rows[0].changed >= 0 ? "  what if (ms)" : "");
     for (size_t i = 0; i < played->count && i < MAX_ROWS; i++) {
         const struct row *row = &played->rows[i];
@@ -125,6 +252,8 @@ static void print(const struct played_ranks *played, const char *path, struct te
     }
     if (played->count > MAX_ROWS)
         text_format(out, "... and %zu more (--json has all)\n", played->count - MAX_ROWS);
+    if (played->network.count > 0)
+        print_together(played, out);
     if (clocks->matched > 0)
         text_format(out, "\nclocks: ends of %zu collectives lie %.3f ms apart (median; 90 %%: %.3f ms)",
                     clocks->matched, milliseconds(clocks->median), milliseconds(clocks->p90));
@@ -169,6 +298,22 @@ static const struct field fault_fields[] = {
     FIELD_OUT(struct fault_row, "text", text, FIELD_TEXT),
 };
 
+static const struct field together_fields[] = {
+    FIELD_OUT(struct together, "transfers", what, FIELD_TEXT),
+    FIELD_OUT(struct together, "span", span, FIELD_NANOSECONDS),
+    FIELD_OUT(struct together, "change", change, FIELD_DOUBLE),
+    FIELD_OUT(struct together, "step_error", step_error, FIELD_DOUBLE),
+};
+
+static const struct field network_fields[] = {
+    FIELD_OUT(struct replay_network, "collectives", collectives, FIELD_INT64),
+    FIELD_OUT(struct replay_network, "messages", messages, FIELD_INT64),
+    FIELD_OUT(struct replay_network, "by_order", by_order, FIELD_INT64),
+    FIELD_OUT(struct replay_network, "without_partner", alone, FIELD_INT64),
+    FIELD_OUT(struct replay_network, "kept", kept, FIELD_INT64),
+    FIELD_OUT(struct replay_network, "loosened", loosened, FIELD_INT64),
+};
+
 static void write_json(const struct played_ranks *played, const char *path, struct json *json)
 {
     const struct ranks *run = &played->run;
@@ -184,6 +329,12 @@ static void write_json(const struct played_ranks *played, const char *path, stru
         json_close(json);
     }
     json_close(json);
+    if (played->network.count > 0) {
+        json_open(json, "network", '{');
+        FIELDS_WRITE(&played->network, network_fields, json);
+        FIELDS_LIST(played->plays, played->play_count, together_fields, json, "plays");
+        json_close(json);
+    }
     FIELDS_MAP(&run->clocks, clock_fields, json, "clocks");
     json_open(json, "faults", '[');
     for (size_t i = 0; i < run->fault_count; i++) {
@@ -209,23 +360,103 @@ static bool check(const struct played_ranks *played, const struct replay_options
     return true;
 }
 
-bool simulate_replay_ranks(const struct simulate_options *given, const struct replay_options *options,
+bool simulate_is_degree(const char *pattern)
+{
+    static const char *const degrees[] = {"dp", "tp", "pp", "cp", "ep"};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (strcmp(pattern, degrees[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Takes degrees out of what was asked for, and says it all in words. */
+static bool read_asked(const struct replay_options *given, struct replay_scale *scales,
+                       struct replay_options *options, int64_t *data, struct text *words, struct error *err)
+{
+    *options = (struct replay_options){.scales = scales};
+    for (int i = 0; i < given->scale_count; i++) {
+        const struct replay_scale *scale = &given->scales[i];
+        bool degree = simulate_is_degree(scale->pattern);
+        if (degree && strcmp(scale->pattern, "dp") != 0)
+            return error_set(
+                err, ERROR_USAGE,
+                "--what-if %s=%g: another degree of '%s' has other kernels, of which the trace knows no "
+                "times: only dp, the number of data-parallel replicas, can change",
+                scale->pattern, scale->factor, scale->pattern);
+        if (degree && !(scale->factor >= 1 && scale->factor == floor(scale->factor)))
+            return error_set(err, ERROR_USAGE, "--what-if dp=%g: expected a number of replicas from 1 on",
+                             scale->factor);
+        if (degree)
+            *data = (int64_t)scale->factor;
+        else
+            scales[options->scale_count++] = *scale;
+        text_format(words, "%s%s %s %.6g", words->length > 0 ? ", " : "what if ", scale->pattern,
+                    degree ? "=" : "x", scale->factor);
+    }
+    return !words->failed || error_memory(err);
+}
+
+static bool play_run(struct played_ranks *played, const struct replay_options *options, int64_t data,
+                     const struct cluster *cluster, const struct kernel_classes *kernels, const char *path,
+                     struct error *err)
+{
+    size_t count = played->run.count;
+    played->ranks = calloc(count + 1, sizeof *played->ranks);
+    played->steps = calloc(count + 1, sizeof *played->steps);
+    played->results = calloc(count + 1, sizeof *played->results);
+    if (!played->ranks || !played->steps || !played->results)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (!play_rank(played, i, options, kernels, err))
+            return false;
+    if (!check(played, options, path, err) || !ranks_align(&played->run, err) ||
+        !network_make(&played->network, &played->run, played->ranks, err))
+        return false;
+    if ((cluster || data > 0) && played->network.count == 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "%s: no collective or message is found on two of its ranks: there is nothing to price", path);
+    return play_together(played, options, data, cluster, err);
+}
+
+static void release(struct played_ranks *played)
+{
+    for (size_t i = 0; i < played->loaded; i++) {
+        replay_graph_release(&played->ranks[i].graph);
+        replay_release(&played->ranks[i].replay);
+        free(played->steps[i].steps);
+    }
+    network_release(&played->network);
+    ranks_release(&played->run);
+    free(played->ranks);
+    free(played->steps);
+    free(played->results);
+    free(played->rows);
+}
+
+bool simulate_replay_ranks(const struct simulate_options *given, const struct replay_options *asked,
                            const struct kernel_classes *kernels, struct error *err)
 {
     const char *path = given->asked.replay;
     struct played_ranks played = {.count = 0};
+    struct replay_scale scales[REPLAY_MAX_SCALES];
+    struct replay_options options;
+    struct cluster cluster;
+    int64_t data = 0;
     if (given->asked.tasks || given->asked.trace || given->asked.page)
         return error_set(err, ERROR_USAGE, "%s of a run with several ranks: give the file of one rank",
                          given->asked.tasks   ? "--tasks"
                          : given->asked.trace ? "--trace"
                                               : "--page");
-    played.used = calloc((size_t)options->scale_count + 1, sizeof *played.used);
-    if (!played.used)
-        return error_memory(err);
-    bool opened = ranks_open(&played.run, &path, 1, err), done = opened;
-    for (size_t i = 0; done && i < played.run.count; i++)
-        done = play_rank(&played, i, options, kernels, err);
-    done = done && check(&played, options, path, err) && ranks_align(&played.run, err);
+    bool described = false, opened = false;
+    played.used = calloc((size_t)asked->scale_count + 1, sizeof *played.used);
+    bool done =
+        (played.used || error_memory(err)) && read_asked(asked, scales, &options, &data, &played.asked, err);
+    if (done && given->asked.cluster)
+        done = described = cluster_load(&cluster, given->asked.cluster, err);
+    done = done && (!described || plan_resolve_cluster(&cluster, NULL, NULL, err));
+    done = done && (opened = ranks_open(&played.run, &path, 1, err)) &&
+           play_run(&played, &options, data, described ? &cluster : NULL, kernels, path, err);
     if (done) {
         for (size_t i = 0; i < played.count; i++)
             played.rows[i].offset = played.run.members[i].offset;
@@ -233,8 +464,10 @@ bool simulate_replay_ranks(const struct simulate_options *given, const struct re
         print(&played, path, &given->report->text);
     }
     if (opened)
-        ranks_release(&played.run);
-    free(played.rows);
+        release(&played);
+    if (described)
+        cluster_release(&cluster);
+    text_release(&played.asked);
     free(played.used);
     return done;
 }

@@ -19,7 +19,10 @@ struct replay_report {
     size_t class_count;
 };
 
-/* Plays each rank of a run: a folder, or a pattern of names. `kernels` NULL: no rules of the user's. */
+/* Is a pattern of --what-if a degree ("dp"), which is for all ranks of a run? */
+bool simulate_is_degree(const char *pattern);
+
+/* Plays the ranks of a run: a folder, or a pattern of names. `kernels` NULL: no rules of the user's. */
 struct simulate_options;
 bool simulate_replay_ranks(const struct simulate_options *given, const struct replay_options *options,
                            const struct kernel_classes *kernels, struct error *err);

@@ -396,7 +396,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
 /* A recorded run has an order and times of its own. */
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
-    static const char *const taken[] = {"replay", "what-if", "kernels", "tasks", "trace", "page"};
+    static const char *const taken[] = {"replay", "what-if", "kernels", "tasks", "trace", "page", "cluster"};
     if (given->asked.plan || given->asked.from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->asked.plan ? given->asked.plan : "from");

@@ -165,6 +165,8 @@ struct engine_system {
     const struct engine_group *groups;
     const struct engine_route *routes;
     const struct engine_link *links;
+    const char *const
+        *collectives; /* what a task with group k does, as NCCL's traces write it, for sinks; may be NULL */
     int label_count, template_count, order_count, device_count, group_count, route_count, link_count;
     int channel_count;
     uint64_t seed;

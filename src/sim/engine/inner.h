@@ -193,12 +193,19 @@ struct engine {
     size_t timer_count, timer_capacity;
     double now;
     int64_t task_count;
+    int *ends; /* of each channel: 1 + the rank of its sender, of its receiver; NULL: nobody is told */
 };
 
 /* stream.c */
 void engine_run_device(struct engine *engine, uint32_t device);
 void engine_fire_actor(struct engine *engine, uint32_t actor); /* its timer */
 void engine_meeting_ends(struct engine *engine, uint32_t meeting, double end);
+
+/* told.c. Tells the sink of groups, and finds the ends of channels; the engine's owner frees them. */
+bool engine_tell(struct engine *engine);
+/* Sets a task's group, message and peer. */
+void engine_tell_ends(const struct engine *engine, const struct engine_device *device,
+                      const struct engine_task *from, struct timeline_task *task);
 
 /* flow.c */
 bool engine_network_init(struct engine *engine);
@@ -214,6 +221,7 @@ bool engine_regions_find(struct engine *engine);
 
 /* run.c */
 void engine_timer_set(struct engine *engine, uint32_t id, double time);
+struct timer engine_timer_pop(struct engine *engine); /* the earliest */
 
 /* slow.c */
 void engine_interval_add(struct engine *engine, uint32_t actor, double begin, double end, double share);

@@ -63,7 +63,7 @@ void engine_timer_set(struct engine *engine, uint32_t id, double time)
     }
 }
 
-static struct timer engine_timer_pop(struct engine *engine)
+struct timer engine_timer_pop(struct engine *engine)
 {
     struct timer first = engine->timers[0], last = engine->timers[--engine->timer_count];
     engine->timer_places[first.id] = NOBODY;
@@ -544,6 +544,7 @@ static void release(struct engine *engine)
     free(engine->region_next);
     free(engine->timers);
     free(engine->timer_places);
+    free(engine->ends);
     engine_network_release(engine);
     engine_compiled_release(&engine->compiled);
 }
@@ -555,8 +556,8 @@ bool engine_run(const struct engine_system *system, const struct timeline_sink *
     if (!check_sizes(system, err) || !check_links(system, err))
         return false;
     struct engine engine = {.system = system, .sink = sink, .result = result, .err = err};
-    bool played = engine_compile(system, &engine.compiled, err) && prepare(&engine) && play_events(&engine) &&
-                  conclude(&engine);
+    bool played = engine_compile(system, &engine.compiled, err) && prepare(&engine) && engine_tell(&engine) &&
+                  play_events(&engine) && conclude(&engine);
     release(&engine);
     return played;
 }

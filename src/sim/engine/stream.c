@@ -329,6 +329,7 @@ static void report(struct engine *engine, const struct device *device, unsigned 
         .bytes = step->task->bytes,
         .name = label->name,
     };
+    engine_tell_ends(engine, device->source, step->task, &task);
     if (!engine->failed)
         engine->failed = !engine->sink->task(engine->sink->context, &task, engine->err);
 }

@@ -337,6 +337,12 @@ static bool pass_link(void *context, const struct timeline_link *link, struct er
     return keeper->next->link(keeper->next->context, link, err);
 }
 
+static bool pass_group(void *context, const struct timeline_group *group, struct error *err)
+{
+    const struct path_keeper *keeper = context;
+    return keeper->next->group(keeper->next->context, group, err);
+}
+
 static struct timeline_sink path_keeper_sink(struct path_keeper *keeper)
 {
     return (struct timeline_sink){
@@ -344,6 +350,7 @@ static struct timeline_sink path_keeper_sink(struct path_keeper *keeper)
         .task = !keeper->lost || (keeper->next && keeper->next->task) ? keep_task : NULL,
         .memory = keeper->next && keeper->next->memory ? pass_memory : NULL,
         .link = keeper->next && keeper->next->link ? pass_link : NULL,
+        .group = keeper->next && keeper->next->group ? pass_group : NULL,
     };
 }
 

@@ -129,6 +129,14 @@ static const struct engine_label labels[LAYER_LABELS] = {
     [LABEL_COPY] = {"copy to host", TASK_SAVE},
 };
 
+/* What tasks of a group do; a plan's gradients, reduced and gathered or scattered, are the same bytes on the wire. */
+static const char *const collectives[LAYER_GROUPS] = {
+    [GROUP_TENSOR] = "allreduce",    [GROUP_CONTEXT] = "all_gather",     [GROUP_EXPERT] = "all_to_all",
+    [GROUP_GATHER] = "all_gather",   [GROUP_SCATTER] = "reduce_scatter", [GROUP_SHOWN] = "allreduce",
+    [GROUP_GRADIENTS] = "allreduce", [GROUP_TIE] = "allreduce",          [GROUP_ALL] = "barrier",
+    [GROUP_SAVED] = "barrier",       [GROUP_COPIES] = "allreduce",       [GROUP_PAIR] = "all_to_all",
+};
+
 enum sim_cause play_cause_of(int label)
 {
     return label == LABEL_RECEIVE                          ? SIM_SEND
@@ -172,6 +180,7 @@ bool play_system_make(struct play_system *system, const struct play_model *model
     *system = (struct play_system){.model = model};
     struct engine_system whole = {
         .labels = labels,
+        .collectives = collectives,
         .label_count = LAYER_LABELS,
         .order_count = layout_rank_count(model),
         .seed = options->seed,

@@ -26,7 +26,6 @@
 #define MAX_SAMPLES ((size_t)1 << 16) /* collectives by which offsets are found */
 #define MIN_SERIES  8                 /* collectives of a rank by which a jump or drift is found */
 #define MIN_JUMP    50000             /* ns: ends of one collective lie 10 to 30 us apart on real machines */
-#define MAX_MEDIAN  1000000           /* ns: more is no noise, but collectives that do not belong together */
 #define NOISES      6                 /* a jump or drift is so many times the median distance from it */
 
 /* Collectives of one group and member, which stand together. */
@@ -462,7 +461,7 @@ static bool settle(struct alignment *all, bool jumps, struct error *err)
     bool first = run->members[0].aligned;
     int64_t origin = first ? run->members[0].offset : 0, low = INT64_MAX, high = INT64_MIN;
     size_t apart = 0;
-    if (run->clocks.median > MAX_MEDIAN && !jumps)
+    if (run->clocks.median > RANKS_MAX_MEDIAN && !jumps)
         return drop_offsets(run, err);
     for (size_t i = 0; i < run->count; i++) {
         struct ranks_member *member = &run->members[i];

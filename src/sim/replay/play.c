@@ -141,17 +141,21 @@ bool replay_matches(const struct replay *replay, const struct replay_scale *scal
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
+double replay_factor(const struct replay_options *options, const char *name)
+{
+    double factor = 1;
+    for (int i = 0; i < options->scale_count; i++)
+        if (!is_of_host(&options->scales[i]) && fnmatch(options->scales[i].pattern, name, 0) == 0)
+            factor *= options->scales[i].factor;
+    return factor;
+}
+
 /* The factor of each name. */
 static double *find_factors(const struct replay *replay, const struct replay_options *options)
 {
     double *factors = malloc((replay->text_count + 1) * sizeof *factors);
-    for (size_t i = 0; factors && i < replay->text_count; i++) {
-        factors[i] = 1;
-        for (int j = 0; j < options->scale_count; j++)
-            if (!is_of_host(&options->scales[j]) &&
-                fnmatch(options->scales[j].pattern, replay->texts[i], 0) == 0)
-                factors[i] *= options->scales[j].factor;
-    }
+    for (size_t i = 0; factors && i < replay->text_count; i++)
+        factors[i] = replay_factor(options, replay->texts[i]);
     return factors;
 }
 
@@ -173,39 +177,32 @@ static bool scale(const struct replay *replay, const struct replay_options *opti
     return true;
 }
 
-/* A pass over the graph: which lags it takes, and how long the host's work is. */
-struct lags {
-    bool typical;
-    double host; /* factor */
-};
-
-static struct lags choose_lags(const struct replay_options *options)
+struct replay_lags replay_lags_of(const struct replay_options *options)
 {
-    struct lags lags = {options->typical, 1};
+    struct replay_lags lags = {options->typical, 1};
     for (int i = 0; i < options->scale_count; i++)
         if (is_of_host(&options->scales[i]))
             lags.host *= options->scales[i].factor;
     return lags;
 }
 
-static int64_t lag_of(const struct replay_edge *edge, const struct lags *lags)
+int64_t replay_lag_of(const struct replay_edge *edge, const struct replay_lags *lags)
 {
     int64_t lag = lags->typical || edge->stall > 0 ? edge->lag : edge->lag + edge->more;
     return edge->cause == CAUSE_HOST && lags->host != 1 ? llround(fmin((double)lag * lags->host, 1e17)) : lag;
 }
 
 static int64_t time_by(const struct replay_graph *graph, const struct replay_result *result,
-                       const int64_t *times, const struct replay_edge *edge, const struct lags *lags)
+                       const int64_t *times, const struct replay_edge *edge, const struct replay_lags *lags)
 {
-    int64_t time = lag_of(edge, lags);
+    int64_t time = replay_lag_of(edge, lags);
     if (edge->cause == CAUSE_ROOT)
         return time;
     time += times[edge->source];
     return edge->from_end ? time + result->durations[graph->events[edge->source].item] : time;
 }
 
-/* The edge of the end of a call that has none. */
-static struct replay_edge own_time(const struct replay_graph *graph, size_t event)
+struct replay_edge replay_own_time(const struct replay_graph *graph, size_t event)
 {
     uint32_t call = graph->events[event].item;
     return (struct replay_edge){
@@ -213,15 +210,15 @@ static struct replay_edge own_time(const struct replay_graph *graph, size_t even
 }
 
 /* Sets the time of each event and which of its edges decided it. */
-static bool pass(const struct replay_graph *graph, const struct lags *lags, struct replay_result *result,
-                 int64_t *times, uint8_t *deciding, struct error *err)
+static bool pass(const struct replay_graph *graph, const struct replay_lags *lags,
+                 struct replay_result *result, int64_t *times, uint8_t *deciding, struct error *err)
 {
     for (size_t i = 0; i < graph->count; i++) {
         if (stop_obeyed_at(i, err))
             return false;
         uint32_t first = graph->events[i].edges, end = graph->events[i + 1].edges;
         if (first == end) {
-            struct replay_edge edge = own_time(graph, i);
+            struct replay_edge edge = replay_own_time(graph, i);
             times[i] = time_by(graph, result, times, &edge, lags);
             continue;
         }
@@ -241,7 +238,7 @@ static bool pass(const struct replay_graph *graph, const struct lags *lags, stru
 
 /* Walks from the activity that ends last back along the causes that decided. */
 static void walk(const struct replay_graph *graph, struct replay_result *result, const uint8_t *deciding,
-                 struct replay_named *by_name, const struct lags *lags)
+                 struct replay_named *by_name, const struct replay_lags *lags)
 {
     const struct replay *replay = graph->replay;
     size_t last = 0;
@@ -253,11 +250,12 @@ static void walk(const struct replay_graph *graph, struct replay_result *result,
     for (;;) {
         uint32_t first = graph->events[event].edges;
         bool none = first == graph->events[event + 1].edges;
-        struct replay_edge edge = none ? own_time(graph, event) : graph->edges[first + deciding[event]];
+        struct replay_edge edge =
+            none ? replay_own_time(graph, event) : graph->edges[first + deciding[event]];
         int64_t stall = replay_edge_stall(&edge);
         if (edge.cause == CAUSE_ROOT)
             break;
-        result->critical[edge.cause] += lag_of(&edge, lags) - stall;
+        result->critical[edge.cause] += replay_lag_of(&edge, lags) - stall;
         if (edge.stall > 0)
             result->critical[CAUSE_STALL + edge.stall - 1] += stall;
         event = edge.source;
@@ -334,7 +332,8 @@ void replay_result_forget_times(struct replay_result *result)
     result->starts = result->durations = NULL;
 }
 
-static bool reserve(const struct replay *replay, struct replay_result *result, struct error *err)
+bool replay_result_begin(const struct replay *replay, const struct replay_options *options,
+                         struct replay_result *result, struct error *err)
 {
     result->starts = malloc(2 * replay->count * sizeof *result->starts);
     result->busy = calloc(replay->stream_count, sizeof *result->busy);
@@ -343,30 +342,38 @@ static bool reserve(const struct replay *replay, struct replay_result *result, s
         return error_memory(err);
     result->durations = result->starts + replay->count;
     result->stream_count = replay->stream_count;
-    return true;
+    return scale(replay, options, result, err);
+}
+
+bool replay_result_sum(const struct replay *replay, struct replay_result *result, struct error *err)
+{
+    int64_t *until = malloc((replay->stream_count + 1) * sizeof *until);
+    if (!until)
+        return error_memory(err);
+    add_up(replay, result);
+    find_busy(replay, result, until);
+    free(until);
+    return replay_shares_find(replay, result, err);
 }
 
 static bool play(const struct replay_graph *graph, const struct replay_options *options,
                  struct replay_result *result, struct error *err)
 {
     const struct replay *replay = graph->replay;
-    size_t room = graph->count + replay->stream_count;
-    if (!reserve(replay, result, err) || !scale(replay, options, result, err))
+    if (!replay_result_begin(replay, options, result, err))
         return false;
-    int64_t *times = malloc(room * sizeof *times);
+    int64_t *times = malloc(graph->count * sizeof *times);
     uint8_t *deciding = malloc(graph->count * sizeof *deciding);
-    const struct lags lags = choose_lags(options);
+    const struct replay_lags lags = replay_lags_of(options);
     bool done = times && deciding ? pass(graph, &lags, result, times, deciding, err) : error_memory(err);
     if (done) {
         for (size_t i = 0; i < replay->count; i++)
             result->starts[i] = times[graph->starts[i]];
         walk(graph, result, deciding, result->names, &lags);
-        add_up(replay, result);
-        find_busy(replay, result, times + graph->count);
     }
     free(times);
     free(deciding);
-    return done && replay_shares_find(replay, result, err);
+    return done && replay_result_sum(replay, result, err);
 }
 
 bool replay_play(const struct replay_graph *graph, const struct replay_options *options,

@@ -66,6 +66,29 @@ bool replay_play(const struct replay_graph *graph, const struct replay_options *
 
 void replay_result_release(struct replay_result *result);
 
+/* ---- for those who play several graphs together (network.h) ---- */
+
+/* Which lags a pass takes, and the factor of the host's work. */
+struct replay_lags {
+    bool typical;
+    double host;
+};
+
+struct replay_lags replay_lags_of(const struct replay_options *options);
+int64_t replay_lag_of(const struct replay_edge *edge, const struct replay_lags *lags);
+
+/* The edge of the end of a call that has none. */
+struct replay_edge replay_own_time(const struct replay_graph *graph, size_t event);
+
+/* The factor of activities of a name. */
+double replay_factor(const struct replay_options *options, const char *name);
+
+/* Makes room for starts and sets durations; then, once starts are set, adds all up but the critical path. The caller
+ * calls replay_result_release, also after a failure. */
+bool replay_result_begin(const struct replay *replay, const struct replay_options *options,
+                         struct replay_result *result, struct error *err);
+bool replay_result_sum(const struct replay *replay, struct replay_result *result, struct error *err);
+
 /* Frees starts and durations, and keeps what they add up to. */
 void replay_result_forget_times(struct replay_result *result);
 

@@ -27,6 +27,8 @@
 #include "sim/replay/replay.h"
 
 #define RANKS_MAX_FILES 65536
+#define RANKS_MAX_MEDIAN                                                                                     \
+    INT64_C(1000000) /* ns: ends farther apart are of collectives that do not belong together */
 
 enum ranks_fault_kind {
     FAULT_MISSING,    /* ranks of the world without a file */

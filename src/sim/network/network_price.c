@@ -1,0 +1,156 @@
+/* Exchanges of a recorded run, priced over a described cluster: their time when they are alone by cost/collective.h, and
+ * the links that they share by sim/engine/fabric.h, as sim/play does for plans. */
+#include "core/error.h"
+#include "cost/collective.h"
+#include "sim/network/network.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_RING 65536
+
+struct pricing {
+    struct replay_network *network;
+    const struct ranks *run;
+    const struct cluster *cluster;
+    struct fabric fabric;
+    int *seats;
+};
+
+static bool make_fabric(struct pricing *pricing, struct error *err)
+{
+    const struct cluster *cluster = pricing->cluster;
+    struct replay_network *network = pricing->network;
+    const struct cluster_network *above = cluster->network;
+    struct fabric_group *groups =
+        ARENA_ARRAY(&network->arena, (size_t)cluster->group_count + 1, struct fabric_group);
+    struct fabric_level *levels = ARENA_ARRAY(&network->arena, FABRIC_LEVELS + 1, struct fabric_level);
+    if (!groups || !levels)
+        return error_memory(err);
+    for (int g = 0; g < cluster->group_count; g++) {
+        const struct cluster_group *group = &cluster->groups[g];
+        groups[g] = (struct fabric_group){.nodes = group->nodes.count,
+                                          .devices_per_node = group->nodes.devices,
+                                          .devices_per_card = 1,
+                                          .device = group->inside->bandwidth,
+                                          .card = group->across->bandwidth};
+    }
+    for (int i = 0; above && i < above->level_count; i++)
+        levels[i] = (struct fabric_level){above->levels[i].nodes, above->levels[i].oversubscription};
+    pricing->fabric = (struct fabric){.groups = groups,
+                                      .levels = levels,
+                                      .group_count = cluster->group_count,
+                                      .level_count = above ? above->level_count : 0};
+    if (!fabric_make(&pricing->fabric, &network->arena))
+        return error_memory(err);
+    network->link_count = pricing->fabric.link_count;
+    network->links = ARENA_ARRAY(&network->arena, (size_t)network->link_count + 1, struct engine_link);
+    network->routes = ARENA_ARRAY(&network->arena, network->count + 1, struct engine_route);
+    network->route_count = 0;
+    pricing->seats = ARENA_ARRAY(&network->arena, MAX_RING + 1, int);
+    if (!network->links || !network->routes || !pricing->seats)
+        return error_memory(err);
+    fabric_links(&pricing->fabric, network->links);
+    return true;
+}
+
+/* The group of nodes that a device is in; its node. */
+static const struct cluster_group *seat_of(const struct cluster *cluster, int64_t device, int64_t *node)
+{
+    *node = 0;
+    for (int g = 0; g < cluster->group_count; g++) {
+        const struct equal_nodes *nodes = &cluster->groups[g].nodes;
+        if (device < (int64_t)nodes->count * nodes->devices) {
+            *node += device / nodes->devices;
+            return &cluster->groups[g];
+        }
+        device -= (int64_t)nodes->count * nodes->devices;
+        *node += nodes->count;
+    }
+    return NULL;
+}
+
+/* Lists the ranks of an exchange: those told of its group, else those that came; of more replicas than were recorded,
+ * further ones at the same distance. */
+static int list_ranks(struct pricing *pricing, const struct network_exchange *exchange, int64_t wanted)
+{
+    const struct ranks_group *group = &pricing->run->groups[exchange->group];
+    bool told = exchange->kind != COLLECTIVE_SEND && group->rank_count >= exchange->count;
+    int64_t count = told ? (int64_t)group->rank_count : (int64_t)exchange->count;
+    for (int64_t i = 0; i < count && i < MAX_RING; i++)
+        pricing->seats[i] =
+            (int)(told ? group->ranks[i]
+                       : pricing->run->members[pricing->network->parts[exchange->first + (size_t)i].member]
+                             .rank);
+    int step = count > 1 ? pricing->seats[1] - pricing->seats[0] : 1;
+    for (int64_t i = count; i < wanted && i < MAX_RING; i++)
+        pricing->seats[i] = pricing->seats[i - 1] + step;
+    count = wanted > 0 ? wanted : count;
+    return (int)(count < MAX_RING ? count : MAX_RING);
+}
+
+static bool route(struct pricing *pricing, struct network_exchange *exchange, int count, struct error *err)
+{
+    struct replay_network *network = pricing->network;
+    struct fabric *fabric = &pricing->fabric;
+    struct engine_route *to = &network->routes[network->route_count];
+    const int *seats = pricing->seats;
+    bool made = exchange->kind == COLLECTIVE_SEND
+                    ? fabric_send(fabric, seats[0], seats + 1, 1, exchange->rate, &network->arena, to)
+                : exchange->kind == COLLECTIVE_ALL_TO_ALL
+                    ? fabric_exchange(fabric, seats, count, exchange->rate, &network->arena, to)
+                    : fabric_ring(fabric, seats, count, exchange->rate, &network->arena, to);
+    exchange->route = made && to->count > 0 ? network->route_count++ : -1;
+    return made || error_memory(err);
+}
+
+static bool price(struct pricing *pricing, struct network_exchange *exchange, int64_t wanted,
+                  struct error *err)
+{
+    int count = list_ranks(pricing, exchange, wanted), here = 0, most = 0;
+    int64_t node, last = -1;
+    const struct cluster_group *first = seat_of(pricing->cluster, pricing->seats[0], &node), *group = first;
+    for (int i = 0; i < count; i++) {
+        group = seat_of(pricing->cluster, pricing->seats[i], &node);
+        if (!group)
+            return error_set(
+                err, ERROR_INPUT,
+                "%s: has %d devices, fewer than the ranks of the run need (rank %d): describe more nodes",
+                pricing->cluster->path, pricing->fabric.devices, pricing->seats[i]);
+        here = node == last ? here + 1 : 1;
+        most = here > most ? here : most;
+        last = node;
+        first =
+            group->across->bandwidth < first->across->bandwidth ? group : first; /* the slowest one decides */
+    }
+    const struct collective_group ranks = {
+        .devices = count, .devices_per_node = most, .inside = first->inside, .across = first->across};
+    struct collective_time time = collective_time(exchange->kind, &ranks, exchange->bytes);
+    double n = count, rounds = exchange->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
+    double sent =
+        exchange->kind == COLLECTIVE_SEND ? exchange->bytes : rounds * (n - 1) / n * exchange->bytes;
+    double moving = time.seconds - time.latency_seconds;
+    exchange->time = llround(time.seconds * 1e9);
+    exchange->latency = time.latency_seconds;
+    exchange->rate = moving > 0 ? sent / moving : 0;
+    return !(exchange->rate > 0) || route(pricing, exchange, count, err);
+}
+
+bool network_price(struct replay_network *network, const struct ranks *run, const struct cluster *cluster,
+                   int64_t data, struct error *err)
+{
+    struct pricing pricing = {.network = network, .run = run, .cluster = cluster};
+    bool *is_data = NULL;
+    network->kept = 0;
+    bool done = make_fabric(&pricing, err) && (data == 0 || network_find_data(network, run, &is_data, err));
+    for (size_t i = 0; done && i < network->count; i++) {
+        struct network_exchange *exchange = &network->exchanges[i];
+        bool changes = is_data && is_data[exchange->group] && exchange->kind != COLLECTIVE_SEND;
+        exchange->route = -1;
+        exchange->time = exchange->recorded;
+        network->kept += !exchange->known;
+        done = !exchange->known || price(&pricing, exchange, changes ? data : 0, err);
+    }
+    free(is_data);
+    return done;
+}
