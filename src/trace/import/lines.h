@@ -19,6 +19,7 @@ struct import_lines {
     size_t capacity, used, at; /* bytes in the buffer; bytes of them handed out */
     bool ended, truncated, skipping;
     int64_t line, bytes; /* number of the last line; bytes read */
+    int64_t base_ns; /* added to times in microseconds: baseTimeNanoseconds of a Chrome trace, by stream.c */
 };
 
 enum import_line_kind { IMPORT_LINE, IMPORT_LINE_TOO_LONG, IMPORT_LINE_END, IMPORT_LINE_ERROR };

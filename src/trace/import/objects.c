@@ -203,12 +203,13 @@ static void take_class(const struct import_object *object, enum trace_class *cla
             *class = (enum trace_class)i;
 }
 
-/* Takes microseconds and the rest in nanoseconds. */
-static bool take_time(const struct import_object *object, int64_t *time_ns)
+/* Takes microseconds and the rest in nanoseconds, since what Kineto tells before its events. */
+static bool take_time(const struct import *import, const struct import_object *object, int64_t *time_ns)
 {
-    int64_t rest;
-    if (!import_object_micros(object, "ts", time_ns))
+    int64_t rest, base = import->lines->base_ns;
+    if (!import_object_micros(object, "ts", time_ns) || *time_ns > TRACE_MAX_TIME - base)
         return false;
+    *time_ns += base;
     *time_ns += import_object_integer(object, NULL, "ts_ns", &rest) && rest >= 0 && rest < 1000 ? rest : 0;
     return true;
 }
@@ -238,7 +239,7 @@ static bool take_start(struct import *import, struct objects *objects, struct tr
     *event = (struct trace_event){.cached = -1};
     const struct import_member *exact = import_object_find(object, "args", "call");
     int64_t cached;
-    if (!take_time(object, &event->start_ns) || (!*name && !exact))
+    if (!take_time(import, object, &event->start_ns) || (!*name && !exact))
         return false;
     bool call = is_call(category, name, &event->class);
     take_class(object, &event->class);
@@ -264,7 +265,7 @@ static bool take_phase(struct import *import, const struct import_object *object
 {
     struct trace_phase phase = {.name = text_of(object, NULL, "name"),
                                 .source = text_of(object, "args", "source")};
-    if (!take_time(object, &phase.start_ns) || !*phase.name || duration == TRACE_NONE)
+    if (!take_time(import, object, &phase.start_ns) || !*phase.name || duration == TRACE_NONE)
         return import_malformed(import, "a phase without time or name");
     phase.end_ns = phase.start_ns + duration;
     return import_phase(import, &phase, err);
@@ -282,7 +283,7 @@ static bool take_block(struct import *import, struct objects *objects, int64_t d
     int op = 0;
     while (op < TRACE_OPS && strcmp(text_of(object, NULL, "name"), trace_op_name((enum trace_op)op)) != 0)
         op++;
-    if (op == TRACE_OPS || !take_time(object, &block.start_ns))
+    if (op == TRACE_OPS || !take_time(import, object, &block.start_ns))
         return import_malformed(import, "a request without time or operation");
     block.op = (enum trace_op)op;
     take_argument(object, "sector", &block.sector);
@@ -345,7 +346,7 @@ static bool take_end(struct import *import, struct objects *objects, bool asynch
     while (at >= 0 && (objects->open[at].event.process != process ||
                        objects->open[at].asynchronous != asynchronous || objects->open[at].id != id))
         at--;
-    if (at < 0 || !take_time(&objects->object, &end_ns) || end_ns < objects->open[at].event.start_ns)
+    if (at < 0 || !take_time(import, &objects->object, &end_ns) || end_ns < objects->open[at].event.start_ns)
         return import_malformed(import, "a span ends without a beginning");
     struct trace_event event = objects->open[at].event;
     event.latency_ns = end_ns - event.start_ns;
@@ -359,7 +360,7 @@ static bool take_counter(struct import *import, struct objects *objects, struct 
 {
     const struct import_object *object = &objects->object;
     struct trace_sample sample;
-    if (!take_time(object, &sample.time_ns))
+    if (!take_time(import, object, &sample.time_ns))
         return import_malformed(import, "a counter without time");
     for (int i = 0; i < object->count; i++) {
         const struct import_member *member = &object->members[i];

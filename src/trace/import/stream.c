@@ -13,7 +13,7 @@ struct stream {
     void *context;
     char *text; /* of the present object */
     size_t length;
-    char key[16]; /* the last text in the outermost object: the name of the next value */
+    char key[24]; /* the last text in the outermost object: the name of the next value */
     size_t key_length;
     bool in_list;                /* in the list of objects */
     char brackets[MAX_BRACKETS]; /* open ones, the object's own included */
@@ -90,6 +90,10 @@ static bool take_byte(struct stream *stream, char c, struct error *err)
         stream->key_length = 0;
     } else if (c == '{' || c == '[') {
         open_bracket(stream, c);
+    } else if (stream->depth == 1 && c >= '0' && c <= '9' &&
+               strcmp(stream->key, "baseTimeNanoseconds") == 0 &&
+               stream->lines->base_ns < TRACE_MAX_TIME / 16) {
+        stream->lines->base_ns = 10 * stream->lines->base_ns + (c - '0');
     } else if (c == '}' || c == ']') {
         ends = stream->object_depth && stream->depth == stream->object_depth;
         stream->depth -= stream->depth > 0;
