@@ -190,6 +190,11 @@ bool storage_file_size(struct storage_reader *reader, struct storage_file *file,
     return !file->storage->method->size || file->storage->method->size(reader, file, size, err);
 }
 
+int storage_file_descriptor(const struct storage_file *file)
+{
+    return file->fd;
+}
+
 int64_t storage_file_alignment(const struct storage_file *file)
 {
     return file->alignment;

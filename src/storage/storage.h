@@ -145,6 +145,9 @@ bool storage_file_size(struct storage_reader *reader, struct storage_file *file,
 /* Returns the unit of offsets and lengths of direct reads; 1: any. */
 int64_t storage_file_alignment(const struct storage_file *file);
 
+/* Returns the descriptor of a local file, which stays the file's; -1: an object. */
+int storage_file_descriptor(const struct storage_file *file);
+
 /* Reads all extents, in any order, and returns when all bytes are there. A file that ends before an extent
  * gives an error that says "truncated". After a failure the buffers' contents are undefined. */
 bool storage_read(struct storage_reader *reader, struct storage_file *file, struct storage_extent *extents,

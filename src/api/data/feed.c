@@ -1,5 +1,6 @@
 /* rh_feed: the real storage is loaded with emulated accelerators. */
 #include "api/data/feed.h"
+#include "api/data/replay.h"
 #include "api/plan/handle.h"
 #include "core/fields.h"
 #include "core/file.h"
@@ -16,6 +17,7 @@
 #include <time.h>
 
 static const char *const drops[] = {"none", "file", "system", NULL}; /* enum run_drop */
+static const char *const paces[] = {"recorded", "fastest", NULL};
 static const char *const rule_sets[] = {"none", "mlperf", NULL};
 
 /* ---- what needs no run ---- */
@@ -363,6 +365,11 @@ static rh_handle *make_report(const struct rh_feed_request *asked, const struct 
 static rh_handle *make_feed(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_feed_request *asked = request;
+    if (asked->replay) {
+        const struct replay_call replay = {api_feed_options, call->given, api_stop(call)};
+        struct api_report *report = api_report_new(err);
+        return report ? api_made(&report->base, feed_replay(asked, &replay, report, err), err) : NULL;
+    }
     struct comm *comm = asked->list ? NULL : comm_open(asked->time_out, err);
     if (!comm && !asked->list)
         return NULL;

@@ -1,5 +1,6 @@
 /* rh_dataset_generate: the files that a workload reads. */
 #include "api/command.h"
+#include "api/data/replay.h"
 #include "api/data/work.h"
 #include "api/data/workload.h"
 #include "comm/comm.h"
@@ -240,6 +241,10 @@ static bool generate(const void *request, const struct api_call *call, struct ap
                      struct error *err)
 {
     struct generating made_by = {.asked = request, .call = call, .report = report}, *job = &made_by;
+    if (made_by.asked->replay)
+        return generate_replay(
+            request, &(struct replay_call){api_dataset_generate_options, call->given, api_stop(call)}, report,
+            err);
     job->comm = comm_open(0.0, err);
     if (!job->comm)
         return false;
