@@ -34,11 +34,12 @@ const char *figure_colour_light(int i)
     return colours[i % COLOURS][1];
 }
 
-/* Of traces and phases the study's (dodgerblue, red, blue, gold, darkorchid, mediumvioletred). */
+/* Of traces and phases the study's (dodgerblue, red, gold, darkorchid, mediumvioletred), but requests to disks darker,
+ * so that readers of any sight tell them from calls: tests/figure/style_test.c has the distances. */
 static const struct named {
     const char *name, *colour;
 } named_colours[] = {
-    {"read", "#1e90ff"},       {"write", "#ff0000"},    {"block.read", "#0000ff"}, {"block.write", "#c00000"},
+    {"read", "#1e90ff"},       {"write", "#ff0000"},    {"block.read", "#0000a0"}, {"block.write", "#660033"},
     {"INIT", "#0000ff"},       {"TRAINING", "#ffd700"}, {"EVAL", "#9932cc"},       {"CHECKPOINT", "#c71585"},
     {"cpu.usr", "#0072b2"},    {"cpu.sys", "#e69f00"},  {"cpu.iowait", "#d55e00"}, {"cpu.idle", "#b0b0b0"},
     {"gpu.sm", "#d62728"},     {"gpu.mem", "#e69f00"},  {"gpu.fb", "#0072b2"},     {"disk.rMB/s", "#0000ff"},

@@ -2,11 +2,13 @@
 #include "figure/style.h"
 
 /* cmocka wants these first */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -24,6 +26,52 @@ static void colours_are_mixed_with_white(void **state)
     assert_string_equal(figure_tint("#1e90ff", 0).text, "#ffffff");
     assert_string_equal(figure_tint("#000000", 0.5).text, "#808080");
     assert_string_equal(figure_tint(figure_colour_of("TRAINING"), 0.5).text, "#ffeb80");
+}
+
+/* CIE L*a*b*, D65, of a colour as readers without a kind of cones see it (Machado et al., 2009). */
+static void see(const char *colour, const double sight[3][3], double lab[3])
+{
+    static const double xyz[3][3] = {{0.4124564 / 0.95047, 0.3575761 / 0.95047, 0.1804375 / 0.95047},
+                                     {0.2126729, 0.7151522, 0.0721750},
+                                     {0.0193339 / 1.08883, 0.1191920 / 1.08883, 0.9503041 / 1.08883}};
+    double linear[3], seen[3], f[3];
+    unsigned long rgb = strtoul(colour + 1, NULL, 16);
+    for (int i = 0; i < 3; i++) {
+        double part = (double)(rgb >> (16 - 8 * i) & 255) / 255;
+        linear[i] = part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4);
+    }
+    for (int i = 0; i < 3; i++)
+        seen[i] =
+            fmin(1, fmax(0, sight[i][0] * linear[0] + sight[i][1] * linear[1] + sight[i][2] * linear[2]));
+    for (int i = 0; i < 3; i++) {
+        double part = xyz[i][0] * seen[0] + xyz[i][1] * seen[1] + xyz[i][2] * seen[2];
+        f[i] = part > 0.008856 ? cbrt(part) : 7.787 * part + 16.0 / 116;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+/* Calls and requests to disks lie in one row: 10 is a difference that is seen side by side, 40 one that is seen apart. */
+static void readers_of_any_sight_tell_calls_and_requests_apart(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"read", "write", "block.read", "block.write"};
+    static const double sights[4][3][3] = {
+        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+        {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+        {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+        {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
+    for (int sight = 0; sight < 4; sight++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < i; j++) {
+                double a[3], b[3];
+                see(figure_colour_of(names[i]), sights[sight], a);
+                see(figure_colour_of(names[j]), sights[sight], b);
+                double apart = hypot(a[0] - b[0], hypot(a[1] - b[1], a[2] - b[2]));
+                if (apart < 40)
+                    fail_msg("%s and %s are %.0f apart in sight %d", names[i], names[j], apart, sight);
+            }
 }
 
 static void every_choice_of_style_has_a_name(void **state)
@@ -178,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(colours_are_mixed_with_white),
+        cmocka_unit_test(readers_of_any_sight_tell_calls_and_requests_apart),
         cmocka_unit_test(every_choice_of_style_has_a_name),
         cmocka_unit_test(panels_lie_where_they_are_put),
         cmocka_unit_test(time_has_marks_that_people_use),

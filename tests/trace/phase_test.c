@@ -292,6 +292,21 @@ static void test_no_data_no_phases(void **state)
     assert_int_equal(count, 0);
 }
 
+/* The same place is read again and again: a file is rewound, and no epoch begins. */
+static void test_a_file_that_is_rewound_is_one_phase(void **state)
+{
+    (void)state;
+    for (int places = 1; places <= 4; places++) {
+        size_t count;
+        struct act act = begin_act(14);
+        for (int i = 0; i < 1000; i++)
+            event(&act, TRACE_READ, "/data/table", i % places * 65536, 65536, MS);
+        struct trace_phase *phases = find(&act, &count);
+        assert_int_equal(count, 1);
+        assert_string_equal(phases[0].name, "TRAINING");
+    }
+}
+
 static void test_they_are_stored_where_there_are_none(void **state)
 {
     (void)state;
@@ -338,6 +353,7 @@ int main(void)
         TEST(test_data_that_are_written_are_no_checkpoint),
         TEST(test_a_run_of_checkpoints_alone),
         TEST(test_no_data_no_phases),
+        TEST(test_a_file_that_is_rewound_is_one_phase),
         TEST(test_they_are_stored_where_there_are_none),
         TEST(test_overlap),
     };

@@ -1,4 +1,4 @@
-/* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192
+/* strace -f or -ff, -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192
  * <0.000012>". With -y a descriptor has its path; without, the path comes from the openat of the same
  * thread, until close. */
 #include "core/hash.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PENDING 1024 /* calls of other threads in progress */
+#define PENDING 1024      /* calls of other threads in progress */
+#define MAX_PID (1 << 22) /* of Linux: a larger number in a name is a date, or counts copies */
 
 struct pending {
     int64_t pid, start_ns;
@@ -21,6 +22,7 @@ struct pending {
 struct strace {
     int64_t day, clock; /* of -tt: days passed at midnight */
     bool any;
+    int64_t pid;        /* of -ff, which has a file for each process: the end of its name; TRACE_NONE: none */
     bool since_before;  /* a time counted from the previous line (-r) */
     bool whole;         /* a clock had whole seconds only (-t) */
     int64_t begin_ns;   /* of such a clock, at the first line */
@@ -359,6 +361,7 @@ static bool take_line(struct import *import, const char *line, struct error *err
     if (!*scan_blanks(line) || strncmp(line, "strace: ", 8) == 0)
         return true;
     take_pid(&at, &pid);
+    pid = pid == TRACE_NONE ? ((const struct strace *)import->state)->pid : pid;
     if (!take_time(import, &at, &time_ns))
         return import_malformed(import, line);
     import_watch(import, time_ns);
@@ -371,12 +374,26 @@ static bool take_line(struct import *import, const char *line, struct error *err
     return mark ? take_unfinished(import, pid, time_ns, at, mark) : take_call(import, pid, time_ns, at, err);
 }
 
+/* "out.1234" and "out.1234.gz", as -ff names files. */
+static int64_t pid_of_file(const char *name)
+{
+    int64_t pid;
+    size_t length = strlen(name) - (text_ends_with(name, ".gz") ? 3 : 0);
+    const char *digits = name + length;
+    while (digits > name && (unsigned)(digits[-1] - '0') < 10)
+        digits--;
+    const char *at = digits;
+    bool found = digits > name && digits[-1] == '.' && scan_digits(&at, &pid) && at == name + length;
+    return found && pid > 0 && pid <= MAX_PID ? pid : TRACE_NONE;
+}
+
 static bool read_strace(struct import *import, struct error *err)
 {
     struct strace *strace = calloc(1, sizeof *strace);
     if (!strace)
         return error_memory(err);
     strace->begin_ns = TRACE_NONE;
+    strace->pid = pid_of_file(import->name);
     import->state = strace;
     bool done = import_each_line(import, take_line, err);
     if (strace->since_before)

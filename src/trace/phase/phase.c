@@ -148,6 +148,7 @@ static bool phase_saves_find(struct phase_saves *saves, struct trace_reader *rea
 }
 
 #define MAX_PLACES ((size_t)1 << 20) /* 32 MiB */
+#define MIN_PLACES 8                 /* fewer are rewound, such as a header or a status: no epochs of data */
 
 /* Returns a key of file and offset. */
 static uint64_t key_of(const struct trace_event *event)
@@ -208,7 +209,7 @@ static bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_e
     }
     if (rounds->again++ == 0)
         rounds->again_ns = event->start_ns;
-    if (4 * (now - last) < rounds->all || 5 * rounds->distinct < 4 * rounds->all)
+    if (rounds->all < MIN_PLACES || 4 * (now - last) < rounds->all || 5 * rounds->distinct < 4 * rounds->all)
         return false;
     rounds->start = now + 1 - rounds->again;
     rounds->distinct = rounds->again;

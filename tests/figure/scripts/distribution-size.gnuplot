@@ -208,7 +208,7 @@ set label 'median 8 KiB' at 8192, graph 0.9250 left offset 0.5,0 textcolor rgb '
 set yrange [0:40]
 set ytics ("0" 0, "10" 10, "20" 20, "30" 30, "40" 40)
 set label "% of calls" at screen 0.018000, screen 0.330590 center rotate front
-plot $bars0 with filledcurves closed fillstyle transparent solid 0.6 noborder fillcolor rgb '#0000ff' notitle, $bars0 with lines linewidth 0.84 linecolor rgb '#0000ff' notitle
+plot $bars0 with filledcurves closed fillstyle transparent solid 0.6 noborder fillcolor rgb '#0000a0' notitle, $bars0 with lines linewidth 0.84 linecolor rgb '#0000a0' notitle
 reset
 set lmargin at screen 0.064000
 set rmargin at screen 0.966000
@@ -237,7 +237,7 @@ EOD
 set label "up to, %" at screen 0.018000, screen 0.248292 center rotate front
 set yrange [0:100]
 set ytics 50
-plot $sums0 with lines linewidth 1.4 linecolor rgb '#0000ff' notitle
+plot $sums0 with lines linewidth 1.4 linecolor rgb '#0000a0' notitle
 reset
 set lmargin at screen 0.064000
 set rmargin at screen 0.966000
@@ -272,7 +272,7 @@ set label 'median 8 KiB' at 8192, graph 0.9250 left offset 0.5,0 textcolor rgb '
 set yrange [0:40]
 set ytics ("0" 0, "10" 10, "20" 20, "30" 30, "40" 40)
 set label "% of calls" at screen 0.018000, screen 0.135093 center rotate front
-plot $bars0 with filledcurves closed fillstyle transparent solid 0.6 noborder fillcolor rgb '#c00000' notitle, $bars0 with lines linewidth 0.84 linecolor rgb '#c00000' notitle
+plot $bars0 with filledcurves closed fillstyle transparent solid 0.6 noborder fillcolor rgb '#660033' notitle, $bars0 with lines linewidth 0.84 linecolor rgb '#660033' notitle
 reset
 set lmargin at screen 0.064000
 set rmargin at screen 0.966000
@@ -301,5 +301,5 @@ EOD
 set label "up to, %" at screen 0.018000, screen 0.052795 center rotate front
 set yrange [0:100]
 set ytics 50
-plot $sums0 with lines linewidth 1.4 linecolor rgb '#c00000' notitle
+plot $sums0 with lines linewidth 1.4 linecolor rgb '#660033' notitle
 unset multiplot

@@ -75,7 +75,7 @@ $line2 << EOD
 EOD
 set yrange [0:8000000]
 set ytics ("0" 0, "2 MB/s" 2000000, "4 MB/s" 4000000, "6 MB/s" 6000000, "8 MB/s" 8000000)
-plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#0000ff' title "block.read", $line2 with lines linewidth 1.4 linecolor rgb '#c00000' title "block.write"
+plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#0000a0' title "block.read", $line2 with lines linewidth 1.4 linecolor rgb '#660033' title "block.write"
 reset
 set lmargin at screen 0.084000
 set rmargin at screen 0.970000
@@ -139,7 +139,7 @@ $line2 << EOD
 EOD
 set yrange [0:200]
 set ytics ("0" 0, "50" 50, "100" 100, "150" 150, "200" 200)
-plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#0000ff' title "block.read", $line2 with lines linewidth 1.4 linecolor rgb '#c00000' title "block.write"
+plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#0000a0' title "block.read", $line2 with lines linewidth 1.4 linecolor rgb '#660033' title "block.write"
 reset
 set lmargin at screen 0.084000
 set rmargin at screen 0.970000

@@ -88,7 +88,7 @@ $line3 << EOD
 EOD
 set yrange [0:10000000]
 set ytics ("0" 0, "5 MB/s" 5000000, "10 MB/s" 10000000)
-plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#ff0000' title "write", $line2 with lines linewidth 1.4 linecolor rgb '#0000ff' title "block.read", $line3 with lines linewidth 1.4 linecolor rgb '#c00000' title "block.write"
+plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#ff0000' title "write", $line2 with lines linewidth 1.4 linecolor rgb '#0000a0' title "block.read", $line3 with lines linewidth 1.4 linecolor rgb '#660033' title "block.write"
 reset
 set lmargin at screen 0.084000
 set rmargin at screen 0.970000
@@ -179,7 +179,7 @@ $line4 << EOD
 EOD
 set yrange [0:4]
 set ytics ("0" 0, "1" 1, "2" 2, "3" 3, "4" 4)
-plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#ff0000' title "write", $line2 with lines linewidth 1.4 linecolor rgb '#808080' title "sync", $line3 with lines linewidth 1.4 linecolor rgb '#0000ff' title "block.read", $line4 with lines linewidth 1.4 linecolor rgb '#c00000' title "block.write"
+plot $line0 with lines linewidth 1.4 linecolor rgb '#1e90ff' title "read", $line1 with lines linewidth 1.4 linecolor rgb '#ff0000' title "write", $line2 with lines linewidth 1.4 linecolor rgb '#808080' title "sync", $line3 with lines linewidth 1.4 linecolor rgb '#0000a0' title "block.read", $line4 with lines linewidth 1.4 linecolor rgb '#660033' title "block.write"
 reset
 set lmargin at screen 0.084000
 set rmargin at screen 0.970000

@@ -159,7 +159,7 @@ EOD
 $kind3level1 << EOD
 0 0
 EOD
-plot $kind2level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff8c8c' notitle, $kind2level2 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff6969' notitle, $kind2level3 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff4646' notitle, $kind2level4 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff2323' notitle, $kind2level5 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff0000' notitle, NaN with boxes fillstyle solid noborder linecolor rgb '#1e90ff' title 'READ', NaN with boxes fillstyle solid noborder linecolor rgb '#ff0000' title 'WRITE', NaN with boxes fillstyle solid noborder linecolor rgb '#0000ff' title 'BIOR', NaN with boxes fillstyle solid noborder linecolor rgb '#c00000' title 'BIOW', 1 with lines linewidth 0.5 linecolor rgb '#888888' notitle
+plot $kind2level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff8c8c' notitle, $kind2level2 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff6969' notitle, $kind2level3 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff4646' notitle, $kind2level4 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff2323' notitle, $kind2level5 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ff0000' notitle, NaN with boxes fillstyle solid noborder linecolor rgb '#1e90ff' title 'READ', NaN with boxes fillstyle solid noborder linecolor rgb '#ff0000' title 'WRITE', NaN with boxes fillstyle solid noborder linecolor rgb '#0000a0' title 'BIOR', NaN with boxes fillstyle solid noborder linecolor rgb '#660033' title 'BIOW', 1 with lines linewidth 0.5 linecolor rgb '#888888' notitle
 reset
 set lmargin at screen 0.095238
 set rmargin at screen 0.931548
@@ -239,7 +239,7 @@ EOD
 $kind3level3 << EOD
 0 0
 EOD
-plot $kind0level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#e38c8c' notitle, $kind1level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#8c8cff' notitle, $kind3level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#9acdff' notitle, $kind3level2 with filledcurves closed fillstyle solid noborder fillcolor rgb '#7bbeff' notitle, 1 with lines linewidth 0.5 linecolor rgb '#888888' notitle
+plot $kind0level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#ba8ca3' notitle, $kind1level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#8c8cd4' notitle, $kind3level1 with filledcurves closed fillstyle solid noborder fillcolor rgb '#9acdff' notitle, $kind3level2 with filledcurves closed fillstyle solid noborder fillcolor rgb '#7bbeff' notitle, 1 with lines linewidth 0.5 linecolor rgb '#888888' notitle
 reset
 set lmargin at screen 0.095238
 set rmargin at screen 0.931548
