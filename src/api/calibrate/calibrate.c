@@ -293,11 +293,12 @@ static bool load_products(struct csv *csv, const char *path, struct error *err)
                         of->size.m, of->size.n, of->size.k, of->seconds);
         }
     }
-    bool done =
-        count > 0 ? (!text.failed || error_memory(err)) && csv_parse(csv, path, text.data, text.length, err)
-                  : error_set(err, ERROR_INPUT,
-                              "%s: has no measured matrix products, as 'rehearse measure layers' writes them",
-                              path);
+    bool done = !text.failed || error_memory(err);
+    if (count == 0)
+        done =
+            error_set(err, ERROR_INPUT,
+                      "%s: has no measured matrix products, as 'rehearse measure layers' writes them", path);
+    done = done && csv_parse(csv, path, text.data, text.length, err);
     text_release(&text);
     profile_release(&profile);
     return done;
@@ -310,7 +311,12 @@ static bool fit_table(struct calibrate_report *report, const char *path,
     struct csv csv;
     if (!path)
         return true;
-    if (!(doc_is_name(path) ? load_products(&csv, path, err) : csv_load(&csv, path, err)))
+    bool recorded = calibrate_is_recorded(path);
+    if (recorded && !calibrate_recorded_read(&report->recorded, path, report->given->device, err))
+        return false;
+    if (!(recorded            ? calibrate_recorded_table(&report->recorded, fit == fit_gemm, &csv, err)
+          : doc_is_name(path) ? load_products(&csv, path, err)
+                              : csv_load(&csv, path, err)))
         return false;
     bool done = fit(report, &csv, err);
     csv_release(&csv);
@@ -334,6 +340,9 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
     if (given->log && given->runs)
         return error_set(err, ERROR_USAGE,
                          "--log (the log of one run) and --runs (a table of runs) cannot be combined");
+    if ((given->name && !given->gemm && !given->known) || (given->across && !given->collectives))
+        return error_set(err, ERROR_USAGE, "--%s needs --%s TABLE, or a recorded run as --log that has them",
+                         given->across ? "across" : "name", given->across ? "collectives" : "gemm");
     if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
         return error_set(err, ERROR_USAGE, "--name: expected from 1 to 64 characters without '/', found '%s'",
                          given->name);
@@ -510,13 +519,16 @@ static void drop(void *kept)
     for (int i = 0; i < report->file_count; i++)
         text_release(&report->files[i].text);
     calibrate_run_release(report->run);
+    calibrate_recorded_release(&report->recorded);
     table_release(&report->table);
     arena_release(&report->arena);
 }
 
-static bool fit(struct calibrate_report *report, const struct rh_calibrate_request *given, struct error *err)
+static bool fit(struct calibrate_report *report, struct rh_calibrate_request *given, struct error *err)
 {
     report->given = given;
+    if (!calibrate_take_recorded(report, given, err))
+        return false;
     report->left_out = (enum calibrate_left_out)option_index(left_out_words, given->leave_out);
     if (!check_options(given, err) || !choose_device(report, err))
         return false;
@@ -530,9 +542,9 @@ static bool fit(struct calibrate_report *report, const struct rh_calibrate_reque
 static bool answer(const void *request, const struct api_call *call, struct api_report *made,
                    struct error *err)
 {
-    const struct rh_calibrate_request *given = request;
+    struct rh_calibrate_request given = *(const struct rh_calibrate_request *)request;
     struct calibrate_report *report = api_report_keep(made, sizeof *report, drop, err);
-    if (!report || !fit(report, given, err) || api_stopped(call, err) || !write_files(report, err))
+    if (!report || !fit(report, &given, err) || api_stopped(call, err) || !write_files(report, err))
         return false;
     print(report, &made->text);
     write_json(report, &made->json);
@@ -565,8 +577,8 @@ const struct option_spec api_calibrate_options[] = {
     OPTION_OF(rh_calibrate_request, known, OPTION_FLAG, "known"),
     OPTION_OF(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .needs = "known", .initial = "all",
               .words = left_out_words),
-    OPTION_OF(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives"),
-    OPTION_OF(rh_calibrate_request, name, OPTION_TEXT, "name", .needs = "gemm"),
+    OPTION_OF(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives log"),
+    OPTION_OF(rh_calibrate_request, name, OPTION_TEXT, "name", .needs = "gemm log"),
     OPTION_OF(rh_calibrate_request, output, OPTION_FILE, "output", .letter = 'o'),
     OPTION_END,
 };

@@ -4,6 +4,7 @@
 
 #include "api/handle.h"
 #include "core/arena.h"
+#include "core/csv.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/statistics.h"
@@ -35,8 +36,17 @@ struct calibrate_file {
     struct text text;
 };
 
+/* What was measured in a recorded run, as tables (recorded.c). */
+struct calibrate_recorded {
+    const char *path; /* NULL: none was read */
+    struct text products, collectives;
+    int product_count, collective_count; /* rows */
+    const struct cost_device *device;    /* as the trace names it; NULL: unknown */
+};
+
 struct calibrate_report {
     const struct rh_calibrate_request *given;
+    struct calibrate_recorded recorded;
     struct arena arena;
     struct table table;
     const struct cost_device *device; /* NULL: all, with --known */
@@ -59,6 +69,21 @@ bool calibrate_known(struct calibrate_report *report, struct error *err);
 
 /* Returns the text of a further file, by its name without ending. */
 struct text *calibrate_add_file(struct calibrate_report *report, const char *name);
+
+/* Is a file a profiler's trace, or a folder of its ranks? */
+bool calibrate_is_recorded(const char *path);
+
+/* A recorded run as --log is both tables, as far as it has them; `asked` is changed. */
+struct rh_calibrate_request;
+bool calibrate_take_recorded(struct calibrate_report *report, struct rh_calibrate_request *asked,
+                             struct error *err);
+
+/* Reads a trace, unless it is the one that was read last; `device` NULL: the trace's own. */
+bool calibrate_recorded_read(struct calibrate_recorded *recorded, const char *path, const char *device,
+                             struct error *err);
+bool calibrate_recorded_table(struct calibrate_recorded *recorded, bool products, struct csv *csv,
+                              struct error *err);
+void calibrate_recorded_release(struct calibrate_recorded *recorded);
 
 /* Reads the log of --log and its job, and adds what they say. On success the report has a run; calibrate_run_release
  * ends it in any case. */
