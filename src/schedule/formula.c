@@ -88,6 +88,12 @@ static double of_chunks(const struct formula_case *c)
     return c->m <= c->p ? c->m : c->p + (c->p - 1) / c->v;
 }
 
+/* p - 1 + (v - 1) group + 1 chunks, in groups of half a pipeline (arXiv 2503.01328). */
+static double of_groups(const struct formula_case *c)
+{
+    return (c->p + (c->v - 1) * ceil(c->p / 2)) / c->v;
+}
+
 static double of_devices_and_one(const struct formula_case *c)
 {
     return c->p + 1;
@@ -113,6 +119,17 @@ static double of_pairs(const struct formula_case *c)
 static bool whole_rounds(const struct formula_case *c)
 {
     return fmod(c->m, c->p) == 0;
+}
+
+static bool whole_groups(const struct formula_case *c)
+{
+    return c->m >= c->p && fmod(c->m, ceil(c->p / 2)) == 0;
+}
+
+static double unknown(const struct formula_case *c)
+{
+    (void)c;
+    return NAN;
 }
 
 static bool always(const struct formula_case *c)
@@ -173,6 +190,7 @@ static const struct {
     {"looped-bfs", "m T + (p - 1) T / v", "m >= p", chunked, fills_round, "m", all_kept, always},
     {"interleaved", "m T + (p - 1) T / v", "m >= p", chunked, fills_round, "p + (p - 1) / v", of_chunks,
      whole_rounds},
+    {"group-interleaved", NULL, NULL, unknown, NULL, "(p + (v - 1) ceil(p/2)) / v", of_groups, whole_groups},
     {"chimera", "m T + (p - 2) f + (m/p)(p - 2)(b + w - f)", "m a multiple of p, f <= b + w", crossed,
      whole_units, NULL, NULL, NULL},
     {"zb-h1", "m T + (p - 1)(f + b - w)", "m >= p, w <= f, w <= b", half_filled, fills_ends, "min(m, p)",

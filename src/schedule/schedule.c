@@ -17,6 +17,7 @@ const struct schedule schedules[] = {
     {SAYS_schedule_bpipe, .chunks = 1, .pairs_memory = true, .make = maker_1f1b},
     {SAYS_schedule_eager_1f1b, .chunks = 1, .make = maker_eager_1f1b},
     {SAYS_schedule_interleaved, .make = maker_interleaved},
+    {SAYS_schedule_group_interleaved, .make = maker_group_interleaved},
     {SAYS_schedule_pipedream, .chunks = 1, .no_flush = true, .make = maker_pipedream},
     {SAYS_schedule_2bw, .chunks = 1, .no_flush = true, .make = maker_2bw},
     {SAYS_schedule_chimera, .chunks = 2, .two_chains = true, .make = maker_chimera},

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"gpipe",          "looped-bfs", "1f1b",    "eager-1f1b", "interleaved",
-                                    "pipedream",      "2bw",        "chimera", "zb-h1",      "zb-h2",
-                                    "interleaved-zb", "zb-v",       "v-half",  "v-min",      "hanayo",
-                                    "dualpipe",       "dualpipev",  "zb-1p",   "zb-2p",      "v-1p",
-                                    "best",           "seq-1f1b",   "bpipe"};
+static const char *const names[] = {
+    "gpipe",  "looped-bfs", "1f1b",   "eager-1f1b", "interleaved",    "pipedream",
+    "2bw",    "chimera",    "zb-h1",  "zb-h2",      "interleaved-zb", "zb-v",
+    "v-half", "v-min",      "hanayo", "dualpipe",   "dualpipev",      "zb-1p",
+    "zb-2p",  "v-1p",       "best",   "seq-1f1b",   "bpipe",          "group-interleaved"};
 
 #define NAMES (int)(sizeof names / sizeof *names)
 

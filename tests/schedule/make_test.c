@@ -284,6 +284,41 @@ static void interleaved_zero_bubble_is_pytorchs(void **state)
                     "training/simulate/pytorch_zb1p_2rank_2stagep_compute.csv");
 }
 
+/* Five micro-batches in groups of two, chunk and micro-batch of each pass, as the authors' own scheduler prints them:
+ * the last group leaves out the sixth. A gradient of weights follows each backward pass. */
+static void groups_are_pipeoffloads(void **state)
+{
+    (void)state;
+    static const char *const theirs[] = {
+        "F00 F01 F10 F11 F02 F03 B10 F12 B11 F13 B00 F04 B01 B12 F14 B13 B02 B03 B14 B04 ",
+        "F00 F01 F10 F11 F02 B10 F03 B11 F12 B00 F13 B01 F04 B12 B13 F14 B02 B03 B14 B04 ",
+        "F00 F01 F10 F11 B10 F02 B11 F03 B00 F12 B01 F13 B12 F04 B13 B02 F14 B03 B14 B04 ",
+        "F00 F01 F10 B10 F11 B11 F02 B00 F03 B01 F12 B12 F13 B13 F04 B02 B03 F14 B14 B04 ",
+    };
+    const struct schedule_shape shape = {.devices = 4, .chunks = 2, .microbatches = 5};
+    struct pass_order order;
+    struct error err;
+    int chunks = 0;
+    if (!schedule_make(schedule_find("gis", &chunks, &err), &shape, &order, &err)) {
+        fail_msg("%s", err.text);
+        return;
+    }
+    for (int device = 0; device < order.devices; device++) {
+        struct text ours = {0};
+        for (size_t i = order.first[device]; i < order.first[device + 1]; i++) {
+            const struct pass *pass = &order.passes[i];
+            if (pass->kind != PASS_WEIGHT)
+                text_format(&ours, "%c%d%d ", pass->kind == PASS_FORWARD ? 'F' : 'B', pass->stage / 4,
+                            (int)pass->microbatch);
+            else
+                assert_int_equal(pass[-1].kind, PASS_INPUT);
+        }
+        assert_string_equal(ours.data, theirs[device]);
+        text_release(&ours);
+    }
+    pass_order_release(&order);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +330,7 @@ int main(void)
         cmocka_unit_test(shapes_that_do_not_fit_are_refused),
         cmocka_unit_test(dualpipev_is_pytorchs),
         cmocka_unit_test(interleaved_zero_bubble_is_pytorchs),
+        cmocka_unit_test(groups_are_pipeoffloads),
     };
     return cmocka_run_group_tests_name("make", tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
  *     1F1B            PipeDream-Flush (arXiv 2006.09503), DAPPLE (arXiv 2007.01045)
  *                                              p - d - 1                               whole
  *     Seq1F1B         slices of the sequence in the place of micro-batches (arXiv 2406.03488): forwards in their
- *                     sequence, backwards in the reverse one, since a slice attends to those before it
+ *                     sequence, backwards in the reverse one, since a slice attends to those before it; the numbers
+ *                     are those of its own code (thunlp/Seq1F1B, megatron/core/pipeline_parallel/schedules.py)
  *                                              p - d - 1 + slices - 1                  whole
  *     eager 1F1B      DAPPLE's policy B: messages hide behind further passes
  *                                              2 (p - d - 1)                           whole
@@ -18,13 +19,17 @@
  *     interleaved     Megatron-LM (arXiv 2104.04473; megatron/core/pipeline_parallel/schedules.py), v chunks of a
  *                     device
  *                                              2 (p - d - 1) + (v - 1) group           whole
+ *     grouped         the interleaved order of PipeOffload (arXiv 2503.01328): small groups, no second pass ahead, and W
+ *                     at once (sail-sg/zero-bubble-pipeline-parallelism, scheduler/group_interleaved_1f1b.py)
+ *                                              p - d - 1 + (v - 1) group               0
  *     interleaved ZB  PyTorch's ScheduleInterleavedZeroBubble, ZB-H1 with chunks
  *                                              p - d - 1 + (v - 1) group               d
  *
  * With chunks, micro-batches go in groups, each group through all chunks of a device before the next group. Megatron
  * requires that the last group is whole or at least as large as the pipeline; its group is as large as the pipeline by
  * default. Here the group is the smallest of at least that size that fulfils the requirement, so that any number of
- * micro-batches has an order.
+ * micro-batches has an order. PipeOffload's is of half a pipeline, the smallest that its authors let be, which keeps the
+ * fewest activations; its last group leaves out what there is no micro-batch for.
  *
  * PipeDream (arXiv 1806.03377) and PipeDream-2BW (arXiv 2006.09503) are 1F1B over all iterations of the shape without a
  * flush. PipeDream's weights change after each micro-batch, and device d keeps p - d versions; 2BW's change after each
@@ -59,6 +64,8 @@ static bool add(const struct alternation *of, struct pass_order *order, int devi
     long long within = index % of_group;
     long long size = of->microbatches - first < of->group ? of->microbatches - first : of->group;
     int chunk = (int)(within / size), microbatch = (int)(first + within % size);
+    if (microbatch >= order->microbatches)
+        return true;
     if (kind != PASS_FORWARD)
         chunk = of->chunks - 1 - chunk;
     if (kind != PASS_FORWARD && of->slices > 1)
@@ -132,6 +139,19 @@ MAKER(zb_h1, add_plain, 1, 1)
 MAKER(zb_h2, add_plain, 2, 2)
 MAKER(interleaved, add_interleaved, 2, WHOLE)
 MAKER(interleaved_zb, add_interleaved, 1, 1)
+
+bool maker_group_interleaved(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    (void)shape;
+    struct alternation of = {.devices = order->devices,
+                             .chunks = order->stages / order->devices,
+                             .group = (order->devices + 1) / 2,
+                             .ahead_per_device = 1,
+                             .delay_per_device = 0};
+    of.microbatches = (order->microbatches + of.group - 1) / of.group * of.group;
+    of.ahead = (of.chunks - 1LL) * of.group;
+    return add_devices(&of, order, err);
+}
 
 bool maker_seq_1f1b(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
 {

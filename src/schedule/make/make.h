@@ -10,8 +10,8 @@
 schedule_maker maker_gpipe;
 
 /* alternate.c */
-schedule_maker maker_1f1b, maker_seq_1f1b, maker_eager_1f1b, maker_interleaved, maker_pipedream, maker_2bw,
-    maker_zb_h1, maker_zb_h2, maker_interleaved_zb;
+schedule_maker maker_1f1b, maker_seq_1f1b, maker_eager_1f1b, maker_interleaved, maker_group_interleaved,
+    maker_pipedream, maker_2bw, maker_zb_h1, maker_zb_h2, maker_interleaved_zb;
 
 schedule_maker maker_chimera;
 
