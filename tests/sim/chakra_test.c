@@ -337,12 +337,13 @@ static void heads_of_any_length_are_read(void **state)
 static void a_timeline_becomes_a_trace_of_each_device(void **state)
 {
     static const struct timeline_task tasks[] = {
-        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 0.0015, 0, "forward"},
-        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 0.0015, 0.00175, 1e6, "send"},
-        {2, 0, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 0.0015, 0.00175, 1e6, "receive"},
-        {3, 0, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 1, 0.0015, 0.003, 0, "forward"},
-        {4, 2, 1, STREAM_COMPUTE, TASK_FORWARD, 1, -1, 0, 0.00175, 0.003, 0, NULL},
-        {5, 4, 1, STREAM_COLLECTIVE, TASK_COLLECTIVE, 1, -1, -1, 0.003, 0.0035, 2e6, "reduce-scatter"},
+        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 0.0015, 0, "forward", 0, 0, 0},
+        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 0.0015, 0.00175, 1e6, "send", 0, 0, 0},
+        {2, 0, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 0.0015, 0.00175, 1e6, "receive", 0, 0, 0},
+        {3, 0, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 1, 0.0015, 0.003, 0, "forward", 0, 0, 0},
+        {4, 2, 1, STREAM_COMPUTE, TASK_FORWARD, 1, -1, 0, 0.00175, 0.003, 0, NULL, 0, 0, 0},
+        {5, 4, 1, STREAM_COLLECTIVE, TASK_COLLECTIVE, 1, -1, -1, 0.003, 0.0035, 2e6, "reduce-scatter", 0, 0,
+         0},
     };
     struct chakra first, second;
     struct error err;

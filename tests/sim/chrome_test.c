@@ -113,14 +113,15 @@ static struct counts check_trace(const char *path, int rank)
 static void give_small_run(const char *path)
 {
     static const struct timeline_task tasks[] = {
-        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 1.5, 0, "forward"},
-        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 1.5, 1.75, 1e6, "send of \"activations\""},
-        {2, 1, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 1.5, 1.75, 1e6, "receive"},
-        {3, 2, 1, STREAM_COMPUTE, TASK_FORWARD, 1, -1, 0, 1.75, 3, 0, NULL},
-        {4, 0, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 1, 1.5, 3, 0, "forward"},
-        {5, 3, 1, STREAM_COLLECTIVE, TASK_COLLECTIVE, 1, -1, -1, 3, 3.5, 2e6, "all-reduce of gradients"},
-        {6, 4, 0, STREAM_HOST, TASK_SAVE, 0, -1, -1, 3, 4, 3e6, "checkpoint"},
-        {7, 4, 0, STREAM_COMPUTE, TASK_INPUT, 0, -1, 0, 2.5, 3.5, 0, "beside the one before"},
+        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 1.5, 0, "forward", 0, 0, 0},
+        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 1.5, 1.75, 1e6, "send of \"activations\"", 0, 0, 0},
+        {2, 1, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 1.5, 1.75, 1e6, "receive", 0, 0, 0},
+        {3, 2, 1, STREAM_COMPUTE, TASK_FORWARD, 1, -1, 0, 1.75, 3, 0, NULL, 0, 0, 0},
+        {4, 0, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 1, 1.5, 3, 0, "forward", 0, 0, 0},
+        {5, 3, 1, STREAM_COLLECTIVE, TASK_COLLECTIVE, 1, -1, -1, 3, 3.5, 2e6, "all-reduce of gradients", 0, 0,
+         0},
+        {6, 4, 0, STREAM_HOST, TASK_SAVE, 0, -1, -1, 3, 4, 3e6, "checkpoint", 0, 0, 0},
+        {7, 4, 0, STREAM_COMPUTE, TASK_INPUT, 0, -1, 0, 2.5, 3.5, 0, "beside the one before", 0, 0, 0},
     };
     static const struct timeline_memory memory = {1, 1.75, 10, 20, 30, 40, 50};
     struct error err;
@@ -156,8 +157,8 @@ static void links_have_counters_beside_a_device(void **state)
     (void)state;
     static const struct timeline_link links[] = {{5, 0, "card 0 of node 0, out", 1.5, 4e6, 8e6},
                                                  {5, 0, "card 0 of node 0, out", 1.75, 0, 8e6}};
-    static const struct timeline_task send = {0,  -1, 0,   STREAM_SEND, TASK_SEND, 0,
-                                              -1, 0,  1.5, 1.75,        1e6,       "send"};
+    static const struct timeline_task send = {0,   -1,   0,   STREAM_SEND, TASK_SEND, 0, -1, 0,
+                                              1.5, 1.75, 1e6, "send",      0,         0, 0};
     struct error err;
     struct chrome_options options = {.device_name = "H100", .device_memory = 80e9, .world_size = 2};
     struct chrome *chrome = chrome_open(path_of("links.json"), &options, &err);
@@ -222,9 +223,9 @@ static void replay_reads_what_is_written(void **state)
 static void a_receive_gets_its_arrow_from_the_send(void **state)
 {
     static const struct timeline_task tasks[] = {
-        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 1.5, 0, "forward"},
-        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 1.5, 1.75, 0, "send"},
-        {2, 0, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 1.5, 1.75, 0, "receive"},
+        {0, -1, 0, STREAM_COMPUTE, TASK_FORWARD, 0, -1, 0, 0, 1.5, 0, "forward", 0, 0, 0},
+        {1, 0, 0, STREAM_SEND, TASK_SEND, 0, -1, 0, 1.5, 1.75, 0, "send", 0, 0, 0},
+        {2, 0, 1, STREAM_RECEIVE, TASK_RECEIVE, 1, -1, 0, 1.5, 1.75, 0, "receive", 0, 0, 0},
     };
     struct error err;
     struct chrome_options options = {.device_name = "H100", .world_size = 2};
@@ -281,6 +282,64 @@ static void nothing_is_left_of_a_failed_run(void **state)
     assert_int_not_equal(access(path_of("failed.json"), F_OK), 0);
 }
 
+/* Groups and the ends of messages are told as PyTorch's profiler does, and read back. */
+static void groups_and_messages_are_told(void **state)
+{
+    static const struct timeline_group group = {7, "gradients", "allreduce", (const int[]){0, 3}, 2};
+    const struct timeline_task tasks[] = {
+        {.device = 3,
+         .stream = STREAM_COLLECTIVE,
+         .kind = TASK_COLLECTIVE,
+         .stage = -1,
+         .layer = -1,
+         .microbatch = -1,
+         .cause = -1,
+         .end = 1,
+         .bytes = 4e6,
+         .name = "gradients",
+         .group = 7},
+        {.id = 1,
+         .device = 3,
+         .stream = STREAM_SEND,
+         .kind = TASK_SEND,
+         .stage = -1,
+         .layer = -1,
+         .microbatch = -1,
+         .cause = -1,
+         .begin = 1,
+         .end = 2,
+         .bytes = 5e6,
+         .name = "send",
+         .message = 9,
+         .peer = 1},
+    };
+    struct error err;
+    struct replay replay;
+    const struct chrome_options options = {.world_size = 4};
+    (void)state;
+    struct chrome *chrome = chrome_open(path_of("groups/"), &options, &err);
+    assert_non_null(chrome);
+    const struct timeline_sink sink = chrome_sink(chrome);
+    assert_true(sink.group(sink.context, &group, &err));
+    for (size_t i = 0; i < 2; i++)
+        assert_true(sink.task(sink.context, &tasks[i], &err));
+    assert_true(chrome_close(chrome, true, &err));
+    assert_true(replay_load(&replay, path_of("groups/rank-3.json"), &err));
+    assert_int_equal(replay.group_count, 1);
+    assert_int_equal(replay.groups[0].rank_count, 2);
+    assert_int_equal(replay.groups[0].ranks[1], 3);
+    const struct replay_collective *told = replay_collective_of(&replay, &replay.activities[0]);
+    assert_string_equal(replay.texts[told->name], "allreduce");
+    assert_string_equal(replay.texts[told->description], "gradients");
+    assert_int_equal(told->elements, 4000000); /* two ranks send 2 (2 - 1) / 2 of what they reduce */
+    told = replay_collective_of(&replay, &replay.activities[1]);
+    assert_string_equal(replay.texts[told->name], "send");
+    assert_int_equal(told->source, 3);
+    assert_int_equal(told->destination, 0);
+    assert_int_equal(told->sequence, 9);
+    replay_release(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +347,7 @@ int main(void)
         cmocka_unit_test(links_have_counters_beside_a_device),
         cmocka_unit_test(a_folder_has_a_file_for_each_device),
         cmocka_unit_test(replay_reads_what_is_written),
+        cmocka_unit_test(groups_and_messages_are_told),
         cmocka_unit_test(a_receive_gets_its_arrow_from_the_send),
         cmocka_unit_test(a_cause_long_ago_gets_no_arrow),
         cmocka_unit_test(nothing_is_left_of_a_failed_run),

@@ -145,6 +145,15 @@ static double step_error(const struct step_list *list, const struct replay *repl
     return worst;
 }
 
+/* Do exchanges of an execution trace have no times? */
+static bool untimed(const struct played_ranks *played)
+{
+    for (size_t i = 0; i < played->network.count; i++)
+        if (played->network.exchanges[i].recorded > 1)
+            return false;
+    return played->ranks[0].replay.played;
+}
+
 /* Plays all ranks with the times that the network has now. `rows`: the spans of ranks are those asked for. */
 static bool play_all(struct played_ranks *played, const char *what, const struct replay_options *options,
                      bool rows, struct error *err)
@@ -156,12 +165,17 @@ static bool play_all(struct played_ranks *played, const char *what, const struct
     for (size_t i = 0; done && i < played->run.count; i++) {
         row->step_error = fmax(row->step_error,
                                step_error(&played->steps[i], &played->ranks[i].replay, &played->results[i]));
-        if (rows)
+        if (rows && untimed(played)) {
+            struct row *own = &played->rows[i];
+            own->compute = own->communication = own->overlap = own->copies = own->idle = 0;
+            sum_row(own, &played->results[i]);
+        } else if (rows)
             played->rows[i].changed = played->results[i].span;
     }
     for (size_t i = 0; i < played->run.count; i++)
         replay_result_release(&played->results[i]);
-    row->change = played->recorded > 0 ? (double)row->span / (double)played->recorded - 1 : 0;
+    row->change =
+        played->recorded > 0 && !untimed(played) ? (double)row->span / (double)played->recorded - 1 : 0;
     played->play_count += done;
     return done;
 }
@@ -188,6 +202,9 @@ static bool play_together(struct played_ranks *played, const struct replay_optio
     struct replay_network *network = &played->network;
     bool asked = options->scale_count > 0 || data > 0;
     find_recorded(played);
+    if (cluster && untimed(played))
+        return network_price(network, &played->run, cluster, data, err) &&
+               play_all(played, asked ? played->asked.data : cluster->path, options, true, err);
     bool done = play_all(played, "as recorded", &plain, false, err) &&
                 network_fit(network, &played->run, 0, err) &&
                 play_all(played, "fitted", &plain, false, err) &&
@@ -455,8 +472,9 @@ bool simulate_replay_ranks(const struct simulate_options *given, const struct re
     if (done && given->asked.cluster)
         done = described = cluster_load(&cluster, given->asked.cluster, err);
     done = done && (!described || plan_resolve_cluster(&cluster, NULL, NULL, err));
-    done = done && (opened = ranks_open(&played.run, &path, 1, err)) &&
-           play_run(&played, &options, data, described ? &cluster : NULL, kernels, path, err);
+    done = done && (opened = ranks_open(&played.run, &path, 1, err));
+    played.run.priced = described;
+    done = done && play_run(&played, &options, data, described ? &cluster : NULL, kernels, path, err);
     if (done) {
         for (size_t i = 0; i < played.count; i++)
             played.rows[i].offset = played.run.members[i].offset;

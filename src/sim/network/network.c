@@ -55,11 +55,20 @@ static int32_t ended_before(const struct replay *replay, uint32_t activity)
 
 /* Finds what each part of an exchange did, and how long its transfer took. */
 static void measure(struct replay_network *network, const struct ranks *run, const struct network_rank *ranks,
-                    struct network_exchange *exchange)
+                    bool message, struct network_exchange *exchange)
 {
     struct network_part *parts = &network->parts[exchange->first];
     int64_t slack = SLACK + 2 * run->clocks.p90, end = INT64_MAX, begin = INT64_MIN;
-    bool caused = false;
+    bool caused = false, timed = false;
+    for (uint32_t i = 0; i < exchange->count; i++)
+        timed |= activity_of(ranks, &parts[i])->duration > 1 || !run->priced;
+    /* Its place is not its time. Of messages, senders are said to go on: ranks of a ring send before they receive. */
+    for (uint32_t i = 0; !timed && i < exchange->count; i++) {
+        parts[i].needed = i == 0 || !message;
+        parts[i].after = -1;
+    }
+    if (!timed)
+        return;
     for (uint32_t i = 0; i < exchange->count; i++) {
         int64_t own = start_of(run, ranks, &parts[i]) + activity_of(ranks, &parts[i])->duration;
         end = own < end ? own : end;
@@ -141,7 +150,7 @@ static bool add_exchange(struct replay_network *network, const struct ranks *run
                                         .group = of->group,
                                         .name = run->texts[of->name],
                                         .route = -1};
-    measure(network, run, ranks, &exchange);
+    measure(network, run, ranks, of->sends, &exchange);
     classify(&exchange, (double)of->bytes, network_group_size(run, &exchange));
     return VECTOR_ADD(network->exchanges, network->count, network->capacity, exchange) || error_memory(err);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define MAX_RING 65536
+#define LARGE    0x1p30 /* bytes: beyond, a message's rate does not grow */
 
 struct pricing {
     struct replay_network *network;
@@ -16,6 +17,15 @@ struct pricing {
     struct fabric fabric;
     int *seats;
 };
+
+/* What a link carries of large messages: a wire that several share has its headers and fences for each of them. */
+static double goodput(const struct cluster_group *group, bool inside)
+{
+    const struct collective_group ranks = {
+        .devices = 2, .devices_per_node = inside ? 2 : 1, .inside = group->inside, .across = group->across};
+    struct collective_time time = collective_time(COLLECTIVE_SEND, &ranks, LARGE);
+    return LARGE / (time.seconds - time.latency_seconds);
+}
 
 static bool make_fabric(struct pricing *pricing, struct error *err)
 {
@@ -32,8 +42,8 @@ static bool make_fabric(struct pricing *pricing, struct error *err)
         groups[g] = (struct fabric_group){.nodes = group->nodes.count,
                                           .devices_per_node = group->nodes.devices,
                                           .devices_per_card = 1,
-                                          .device = group->inside->bandwidth,
-                                          .card = group->across->bandwidth};
+                                          .device = goodput(group, true),
+                                          .card = goodput(group, false)};
     }
     for (int i = 0; above && i < above->level_count; i++)
         levels[i] = (struct fabric_level){above->levels[i].nodes, above->levels[i].oversubscription};

@@ -117,6 +117,14 @@ static bool in_circle(const struct scheduler *s)
                      s->chakra->nodes[node].name);
 }
 
+/* ns. An exchange that is priced later keeps its place among the others by lasting 1 ns. */
+static int64_t duration_of(const struct scheduler *s, size_t node)
+{
+    const struct chakra_node *at = &s->chakra->nodes[node];
+    bool exchange = at->type >= CHAKRA_SEND && at->type <= CHAKRA_COLLECTIVE;
+    return at->duration == 0 && exchange && s->replay->priced ? 1 : at->duration * 1000;
+}
+
 /* Starts all nodes. */
 static bool schedule(struct scheduler *s, int64_t *free_at)
 {
@@ -132,7 +140,7 @@ static bool schedule(struct scheduler *s, int64_t *free_at)
         heap_pop(s->heap, s->heap_count--, sizeof *s->heap, is_before, NULL);
         int64_t *next = &free_at[s->streams[node]];
         s->start[node] = s->ready[node] > *next ? s->ready[node] : *next;
-        *next = s->start[node] + s->chakra->nodes[node].duration * 1000;
+        *next = s->start[node] + duration_of(s, node);
         if (*next > INT64_C(1000000000) * 86400 * 366)
             return error_set(s->err, ERROR_INPUT, "%s: its nodes take more than a year", s->chakra->path);
         for (size_t i = s->first_target[node]; i < s->first_target[node + 1]; i++) {
@@ -145,13 +153,38 @@ static bool schedule(struct scheduler *s, int64_t *free_at)
     return done == s->chakra->count || in_circle(s);
 }
 
+/* What a node tells of its exchange: the names are NCCL's, as in PyTorch's traces. */
+static bool add_exchange(struct scheduler *s, const struct chakra_node *at, uint32_t *id)
+{
+    static const char *const names[] = {"allreduce",      "reduce",    "all_gather", "gather",
+                                        "scatter",        "broadcast", "all_to_all", "reduce_scatter",
+                                        "reduce_scatter", "barrier"};
+    struct replay_collective told = REPLAY_NO_COLLECTIVE;
+    bool named = at->collective >= 0 && at->collective < (int)(sizeof names / sizeof *names);
+    const char *name = at->type == CHAKRA_SEND      ? "send"
+                       : at->type == CHAKRA_RECEIVE ? "recv"
+                       : named                      ? names[at->collective]
+                                                    : at->name;
+    uint32_t text, type;
+    told.elements = at->bytes;
+    told.source = at->from;
+    told.destination = at->to;
+    told.sequence = at->type == CHAKRA_COLLECTIVE ? -1 : at->tag;
+    if (!replay_add_text(s->replay, name, strlen(name), &text, s->err) ||
+        !replay_add_text(s->replay, "Byte", 4, &type, s->err))
+        return false;
+    told.name = text;
+    told.dtype = type;
+    return replay_add_collective(s->replay, &told, id, s->err);
+}
+
 static bool add_activity(struct scheduler *s, size_t node)
 {
     const struct chakra_node *at = &s->chakra->nodes[node];
     bool exchange = at->type == CHAKRA_SEND || at->type == CHAKRA_RECEIVE || at->type == CHAKRA_COLLECTIVE;
     bool copy = at->type == CHAKRA_LOAD || at->type == CHAKRA_STORE || strncmp(at->name, "Memcpy", 6) == 0;
     struct replay_activity activity = {.start = s->start[node],
-                                       .duration = at->duration * 1000,
+                                       .duration = duration_of(s, node),
                                        .place = (uint32_t)node,
                                        .stream = (unsigned)s->streams[node],
                                        .call = -1,
@@ -160,6 +193,8 @@ static bool add_activity(struct scheduler *s, size_t node)
                                                 : copy   ? REPLAY_MEMORY
                                                          : REPLAY_COMPUTE};
     const char *name = *at->name ? at->name : "(no name)";
+    if (exchange && at->bytes > 0 && !add_exchange(s, at, &activity.collective))
+        return false;
     return replay_add_text(s->replay, name, strlen(name), &activity.name, s->err) &&
            replay_add_activity(s->replay, &activity, s->err);
 }
@@ -205,6 +240,8 @@ static bool check_times(const struct scheduler *s)
         untimed += exchange && node->bytes > 0 && node->duration == 0;
         bytes += exchange && node->duration == 0 && node->bytes < INT64_C(1) << 40 ? node->bytes : 0;
     }
+    if (s->replay->priced && (timed > 0 || untimed > 0))
+        return true;
     if (timed == 0)
         return error_set(s->err, ERROR_INPUT,
                          "%s: an execution trace without times: no node has a duration (Chakra's linker "

@@ -92,10 +92,11 @@ static bool choose_reader(const char *path, const char *text, size_t length, rea
     return seen;
 }
 
-bool replay_parse(struct replay *replay, const char *path, const char *text, size_t length, struct error *err)
+static bool parse(struct replay *replay, const char *path, const char *text, size_t length, bool priced,
+                  struct error *err)
 {
     reader *read;
-    *replay = (struct replay){.rank = -1, .world = -1};
+    *replay = (struct replay){.rank = -1, .world = -1, .priced = priced};
     replay->path = arena_string(&replay->arena, path);
     bool done = replay->path
                     ? choose_reader(path, text, length, &read, err) && read(replay, text, length, err)
@@ -105,9 +106,19 @@ bool replay_parse(struct replay *replay, const char *path, const char *text, siz
     return done;
 }
 
+bool replay_parse(struct replay *replay, const char *path, const char *text, size_t length, struct error *err)
+{
+    return parse(replay, path, text, length, false, err);
+}
+
 bool replay_load(struct replay *replay, const char *path, struct error *err)
 {
-    return replay_parse(replay, path, NULL, 0, err);
+    return parse(replay, path, NULL, 0, false, err);
+}
+
+bool replay_load_priced(struct replay *replay, const char *path, struct error *err)
+{
+    return parse(replay, path, NULL, 0, true, err);
 }
 
 /* --- into a store ----------------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ static bool find_number(const char *head, const char *key, int64_t *value)
     return text_whole(at, ",} \t\r\n", value) && *value >= 0;
 }
 
-/* The number behind the last "rank" in a file's name (rank3, rank-3, rank_03), else in its folder's. */
+/* The number behind the last "rank" in a file's name (rank3, rank-3, rank_03), else in its folder's; else before ".et". */
 static bool rank_of_name(const char *path, int64_t *rank)
 {
     const char *found = NULL;
@@ -70,6 +70,14 @@ static bool rank_of_name(const char *path, int64_t *rank)
         size_t gap = strspn(at + 4, "-_.[ ");
         if (gap <= 1 && at[4 + gap] >= '0' && at[4 + gap] <= '9')
             found = at + 4 + gap;
+    }
+    size_t length = strlen(path); /* Chakra's: NAME.3.et */
+    length -= text_ends_with(path, ".gz") ? 3 : 0;
+    if (!found && length > 3 && strncmp(path + length - 3, ".et", 3) == 0) {
+        found = path + length - 3;
+        while (found > path && found[-1] >= '0' && found[-1] <= '9')
+            found--;
+        found = found > path && found[-1] == '.' && *found != '.' ? found : NULL;
     }
     if (!found || strspn(found, "0123456789") > 9)
         return false;
@@ -360,7 +368,8 @@ static bool load(struct ranks *run, const struct ranks_member *member, struct re
     if (member->part >= 0)
         return replay_take_part(&run->whole, member->part, replay, err);
     if (!run->whole.path)
-        return replay_load(replay, member->path, err);
+        return run->priced ? replay_load_priced(replay, member->path, err)
+                           : replay_load(replay, member->path, err);
     *replay = run->whole;
     run->whole = (struct replay){0};
     return true;

@@ -113,6 +113,7 @@ struct ranks {
     struct ranks_clocks clocks;
     struct ranks_fault *faults;
     size_t fault_count, fault_capacity;
+    bool priced; /* set by the caller after ranks_open: files are read by replay_load_priced */
     /* private */
     struct hash_names names, group_ids;
     struct replay whole; /* of a file that was read to see how many ranks it holds; path NULL: none */

@@ -206,6 +206,7 @@ struct replay {
     /* Profilers number all calls of the driver in a row. Of these numbers, so many were seen with a call. */
     int64_t first_number, last_number, numbers_seen;
     bool typed;  /* the file tells classes of activities; else their names do */
+    bool priced; /* exchanges without a duration are read: what they take is found later (network.h) */
     bool played; /* an execution trace: `deps` tell all causes, and starts were not recorded but played */
     struct replay_dep *deps;
     size_t dep_count, dep_capacity;
@@ -222,6 +223,9 @@ bool replay_load(struct replay *replay, const char *path, struct error *err);
 
 /* Is a file one of those of which only the name or the first bytes tell that it is a recorded run? Of Chrome's JSON nothing does. */
 bool replay_is_named(const char *path, const char *start);
+
+/* The same; of execution traces also those whose exchanges have no durations: these last 1 ns. */
+bool replay_load_priced(struct replay *replay, const char *path, struct error *err);
 
 /* Reads text instead; `path` is for messages and chooses the format. */
 bool replay_parse(struct replay *replay, const char *path, const char *text, size_t length,
