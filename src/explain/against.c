@@ -223,7 +223,7 @@ bool explain_compare(struct explain_changes *changes, const struct explain *now,
     add_shares(now, new_shares);
     add_shares(before, old_shares);
     for (int i = 0; i < EXPLAIN_SHARES; i++) {
-        changes->shares[i].name = explain_share_keys[i];
+        changes->shares[i].name = explain_shares[i].key;
         set_change(&changes->shares[i], &new_shares[i], &old_shares[i]);
     }
     find_slowest(changes, now, before);

@@ -40,6 +40,7 @@ struct lane_stalls {
     size_t count, capacity;
     struct slice *slices;
     size_t slice_count, slice_capacity;
+    bool known; /* a process of the trace is its own */
 };
 
 struct finder {
@@ -102,6 +103,7 @@ static bool find_members(struct finder *finder)
             bool belongs = own > 0 && at == own;
             finder->members[lane * finder->processes + i] =
                 (unsigned char)(belongs + (belongs && pid == own));
+            finder->lanes[lane].known |= belongs;
             any |= belongs;
         }
     if (!done) {
@@ -111,6 +113,8 @@ static bool find_members(struct finder *finder)
     finder->stalls->unknown = !any || parents.count == 0;
     if (finder->stalls->unknown)
         memset(finder->members, 1, finder->processes * lanes);
+    for (size_t lane = 0; finder->stalls->unknown && lane < lanes; lane++)
+        finder->lanes[lane].known = true;
     hash_map_release(&parents);
     return true;
 }
@@ -174,8 +178,9 @@ static int by_time(const void *a, const void *b)
     return order ? order : second->ends - first->ends;
 }
 
-/* Divides the time of one lane among its calls: of each, the integral of one over the number of calls that run. */
-static bool divide(struct finder *finder, const struct lane_stalls *lane)
+/* Divides the time of one lane among its calls: of each, the integral of one over the number of calls that run. `each`:
+ * seconds of a step and rank of a nanosecond. */
+static bool divide(struct finder *finder, const struct lane_stalls *lane, double each)
 {
     struct explain_stalls *stalls = finder->stalls;
     struct edge *edges = calloc(2 * lane->slice_count + 1, sizeof *edges);
@@ -196,14 +201,17 @@ static bool divide(struct finder *finder, const struct lane_stalls *lane)
             running++;
             continue;
         }
-        double part = now - since[edges[i].slice];
+        double part = (now - since[edges[i].slice]) * each;
         struct explain_file *file = &stalls->files[slice->file];
         running--;
         file->time += part;
         file->calls++;
         stalls->calls[slice->kind] += part;
-        if (slice->cached >= 0)
+        stalls->all += part;
+        if (slice->cached >= 0) {
             *(slice->cached ? &file->warm : &file->cold) += part;
+            *(slice->cached ? &stalls->warm : &stalls->cold) += part;
+        }
     }
     free(edges);
     free(since);
@@ -227,26 +235,21 @@ static bool add_up(struct finder *finder)
         return error_memory(finder->err);
     for (size_t i = 0; i < files; i++)
         stalls->files[i].path = trace_file_info(finder->reader, (int64_t)i)->path;
+    for (size_t lane = 0; lane < finder->explain->lane_count; lane++)
+        stalls->lanes += finder->lanes[lane].known;
+    double each = 1e-9 / (double)(finder->explain->step_count * (stalls->lanes > 0 ? stalls->lanes : 1));
     for (size_t lane = 0; lane < finder->explain->lane_count; lane++) {
         const struct lane_stalls *own = &finder->lanes[lane];
-        const unsigned char *members = finder->members + lane * finder->processes;
-        if (!memchr(members, 1, finder->processes) && !memchr(members, 2, finder->processes))
-            continue;
-        stalls->lanes++;
-        for (size_t i = 0; i < own->count; i++)
+        for (size_t i = 0; own->known && i < own->count; i++)
             *(own->idle[i].data ? &stalls->data : &stalls->host) +=
-                (double)(own->idle[i].end - own->idle[i].begin);
-        if (!divide(finder, own))
+                (double)(own->idle[i].end - own->idle[i].begin) * each;
+        if (!divide(finder, own, each))
             return false;
     }
-    double steps = 1e9 * (double)(finder->explain->step_count * (stalls->lanes > 0 ? stalls->lanes : 1));
     for (size_t i = 0; i < files; i++) {
         if (stalls->files[i].time <= 0)
             continue;
         stalls->files[kept] = stalls->files[i];
-        stalls->cold += stalls->files[kept].cold;
-        stalls->warm += stalls->files[kept].warm;
-        stalls->files[kept].shown = stalls->files[kept].time / steps;
         stalls->files[kept].path = arena_string(&stalls->arena, stalls->files[kept].path);
         if (!stalls->files[kept++].path)
             return error_memory(finder->err);
@@ -290,7 +293,7 @@ bool explain_stalls_find(struct explain_stalls *stalls, const struct explain *ex
     done = done && read_events(&finder) && add_up(&finder);
     if (done) {
         struct trace_shortfall missing = trace_shortfall_of(finder.reader);
-        stalls->short_ = missing.lost > 0 || missing.cut_ns != TRACE_NONE;
+        stalls->lossy = missing.lost > 0 || missing.cut_ns != TRACE_NONE;
     }
     for (size_t i = 0; finder.lanes && i < explain->lane_count; i++) {
         free(finder.lanes[i].idle);

@@ -11,11 +11,10 @@
 
 enum explain_call { CALLS_READ, CALLS_OPEN, CALLS_FAULT, CALLS_OTHER, EXPLAIN_CALLS };
 
+/* Times are seconds of a step and rank. cold, warm: in reads of which is known that no cache had them, or that one had. */
 struct explain_file {
     const char *path;
-    double time, cold,
-        warm;     /* ns; cold, warm: in reads that the page cache is known not to have had, or to have had */
-    double shown; /* seconds of a step and rank */
+    double time, cold, warm;
     size_t calls;
 };
 
@@ -23,12 +22,12 @@ struct explain_stalls {
     struct arena arena;
     struct explain_file *files; /* longest first */
     size_t file_count;
-    double data, host;           /* idle time of the ranks that the trace has, ns */
-    double calls[EXPLAIN_CALLS]; /* of it, in calls */
+    double data, host;                /* idle time of the ranks that the trace has */
+    double all, calls[EXPLAIN_CALLS]; /* of it, in calls */
     double cold, warm;
     size_t lanes; /* with a process in the trace */
     bool unknown; /* the trace does not tell which processes are a rank's: all count, while it awaits data */
-    bool short_;  /* events are missing */
+    bool lossy;   /* events are missing */
 };
 
 extern const char *const explain_call_words[EXPLAIN_CALLS];

@@ -3,25 +3,12 @@
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/vector.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char *const explain_share_keys[EXPLAIN_SHARES] = {"compute", "covered", "transfer", "inner",
-                                                        "skew",    "copies",  "data",     "host",
-                                                        "launch",  "stream",  "peer",     "unknown"};
-const char *const explain_share_words[EXPLAIN_SHARES] = {"compute",
-                                                         "compute over communication",
-                                                         "exposed communication",
-                                                         "exposed communication in smaller groups",
-                                                         "waiting for the last rank",
-                                                         "copies",
-                                                         "idle: data",
-                                                         "idle: host late",
-                                                         "idle: launch latency",
-                                                         "idle: between activities",
-                                                         "idle: another device",
-                                                         "idle: nothing known"};
+const struct explain_share_words explain_shares[EXPLAIN_SHARES] = {ROWS_explain_share};
 
 /* Activities that run, in order of their starts: a list for each class, through all activities. */
 struct running {

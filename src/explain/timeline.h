@@ -52,8 +52,10 @@ enum explain_share {
     EXPLAIN_SHARES
 };
 
-/* Keys of documents, and words for people. */
-extern const char *const explain_share_keys[EXPLAIN_SHARES], *const explain_share_words[EXPLAIN_SHARES];
+/* The key of documents, and the head of a column. */
+extern const struct explain_share_words {
+    const char *key, *head;
+} explain_shares[EXPLAIN_SHARES];
 
 #define EXPLAIN_NONE ((1U << 28) - 1)
 

@@ -64,8 +64,7 @@ static void print_achieved(const struct achieved *achieved, struct text *out)
                 "batch x m x n x k, kernel");
     for (size_t i = 0; i < explain->product_count && i < MAX_PRODUCTS; i++)
         print_product(&explain->products[i], achieved->device, out);
-    if (explain->product_count > MAX_PRODUCTS)
-        text_format(out, "... and %zu more (--json)\n", explain->product_count - MAX_PRODUCTS);
+    explain_tell_rest(explain->product_count, MAX_PRODUCTS, out);
     if (achieved->compute > achieved->sized)
         text_format(out, "%10.3f  of %.3f ms of compute kernels tell no sizes\n",
                     (double)(achieved->compute - achieved->sized) / 1e6, (double)achieved->compute / 1e6);

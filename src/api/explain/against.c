@@ -17,9 +17,9 @@ static void print_change(const struct explain_change *change, struct text *out)
         text_format(out, "  %21s", "one step only");
     else
         text_format(out, "  %+9.3f to %+8.3f", 1e3 * change->low, 1e3 * change->high);
-    bool cut = strlen(change->name) > NAME_WIDTH;
-    text_format(out, "  %s%.*s%s\n", change->sure ? "* " : "  ", cut ? NAME_WIDTH - 3 : NAME_WIDTH,
-                change->name, cut ? "..." : "");
+    text_add(out, change->sure ? "  * " : "    ");
+    explain_tell_name(change->name, NAME_WIDTH, out);
+    text_add(out, "\n");
 }
 
 /* The largest of the changes in the direction of the step's; NULL: none. */
@@ -65,8 +65,7 @@ void explain_print_changes(const struct explain_changes *changes, struct text *o
     text_add(out, "kernels\n");
     for (size_t i = 0; i < changes->kernel_count && i < MAX_KERNELS; i++)
         print_change(&changes->kernels[i], out);
-    if (changes->kernel_count > MAX_KERNELS)
-        text_format(out, "... and %zu more (--json)\n", changes->kernel_count - MAX_KERNELS);
+    explain_tell_rest(changes->kernel_count, MAX_KERNELS, out);
     text_add(out, "\nthis run:\n");
 }
 

@@ -62,7 +62,7 @@ static bool answer_with(const struct rh_explain_request *given, const struct ker
     if (done && given->trace) {
         done = explain_stalls_find(&stalls, &explain, given->trace, err);
         if (done)
-            explain_write_stalls(&explain, &stalls, &report->json);
+            explain_write_stalls(&stalls, &report->json);
     }
     explain_print(&explain, given->trace ? &stalls : NULL, &report->text);
     done = done && explain_add_achieved(&explain, given->device, &report->text, &report->json, err);

@@ -29,18 +29,19 @@ double explain_compute_mean(const struct explain *explain);
 /* What a loss is, in words. */
 void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out);
 
+/* A name, which may be a template of hundreds of characters; how many rows a table leaves out. */
+void explain_tell_name(const char *name, int width, struct text *out);
+void explain_tell_rest(size_t count, size_t shown, struct text *out);
+
 /* "all_reduce in group 0 (8 ranks)". */
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out);
 
 /* The shares of all steps of a lane. */
 void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES]);
 
-void explain_print_stalls(const struct explain *explain, const struct explain_stalls *stalls,
-                          struct text *out);
-void explain_print_files(const struct explain *explain, const struct explain_stalls *stalls,
-                         struct text *out);
-void explain_write_stalls(const struct explain *explain, const struct explain_stalls *stalls,
-                          struct json *json);
+void explain_print_stalls(const struct explain_stalls *stalls, struct text *out);
+void explain_print_files(const struct explain_stalls *stalls, struct text *out);
+void explain_write_stalls(const struct explain_stalls *stalls, struct json *json);
 
 void explain_print_life(const struct explain_life *life, struct text *out);
 void explain_write_life(const struct explain_life *life, struct json *json);

@@ -24,6 +24,18 @@ double explain_compute_mean(const struct explain *explain)
     return explain_mean(explain, sum);
 }
 
+void explain_tell_name(const char *name, int width, struct text *out)
+{
+    bool cut = strlen(name) > (size_t)width;
+    text_format(out, "%.*s%s", cut ? width - 3 : width, name, cut ? "..." : "");
+}
+
+void explain_tell_rest(size_t count, size_t shown, struct text *out)
+{
+    if (count > shown)
+        text_format(out, "... and %zu more (--json)\n", count - shown);
+}
+
 static void tell_lane(const struct explain *explain, int32_t lane, struct text *out)
 {
     const struct explain_lane *at = &explain->lanes[lane];
@@ -37,8 +49,8 @@ static void tell_lane(const struct explain *explain, int32_t lane, struct text *
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out)
 {
     const struct ranks_group *group = &explain->run.groups[kind->group];
-    bool cut = strlen(kind->name) > NAME_WIDTH;
-    text_format(out, "%.*s%s ", cut ? NAME_WIDTH - 3 : NAME_WIDTH, kind->name, cut ? "..." : "");
+    explain_tell_name(kind->name, NAME_WIDTH, out);
+    text_add(out, " ");
     if (group->assumed)
         text_format(out, "on stream %s", group->name);
     else if (group->rank_count > 0 && group->rank_count <= 4) {
@@ -130,8 +142,7 @@ static void print_losses(const struct explain *explain, struct text *out)
         explain_loss_tell(explain, loss, out);
         text_add(out, "\n");
     }
-    if (explain->loss_count > MAX_LOSSES)
-        text_format(out, "... and %zu more (--json)\n", explain->loss_count - MAX_LOSSES);
+    explain_tell_rest(explain->loss_count, MAX_LOSSES, out);
 }
 
 /* ---- ranks ---- */
@@ -149,12 +160,9 @@ void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sum
 
 static void print_lanes(const struct explain *explain, struct text *out)
 {
-    static const char *const heads[EXPLAIN_SHARES] = {"compute", "covered", "exposed", "inner",
-                                                      "skew",    "copies",  "data",    "host",
-                                                      "launch",  "between", "device",  "unknown"};
     text_format(out, "\nshares of a step (%%)\n%5s  %10s", "rank", "step (ms)");
     for (int i = 0; i < EXPLAIN_SHARES; i++)
-        text_format(out, "  %7s", heads[i]);
+        text_format(out, "  %7s", explain_shares[i].head);
     text_add(out, "\n");
     for (size_t lane = 0; lane < explain->lane_count && lane < MAX_LANES; lane++) {
         int64_t sums[EXPLAIN_SHARES];
@@ -166,8 +174,7 @@ static void print_lanes(const struct explain *explain, struct text *out)
             text_format(out, "  %7.2f", 100 * explain_share_of(explain_mean(explain, sums[i]), span));
         text_add(out, "\n");
     }
-    if (explain->lane_count > MAX_LANES)
-        text_format(out, "... and %zu more (--json)\n", explain->lane_count - MAX_LANES);
+    explain_tell_rest(explain->lane_count, MAX_LANES, out);
 }
 
 static void print_kinds(const struct explain *explain, struct text *out)
@@ -185,8 +192,7 @@ static void print_kinds(const struct explain *explain, struct text *out)
         explain_kind_tell(explain, kind, out);
         text_add(out, "\n");
     }
-    if (explain->kind_count > MAX_KINDS)
-        text_format(out, "... and %zu more (--json)\n", explain->kind_count - MAX_KINDS);
+    explain_tell_rest(explain->kind_count, MAX_KINDS, out);
 }
 
 static void print_bounds(const struct explain *explain, struct text *out)
@@ -212,12 +218,11 @@ static void print_names(const struct explain *explain, struct text *out)
     text_format(out, "\n%10s  %8s  %s\n", "total (ms)", "count", "activity");
     for (size_t i = 0; i < explain->name_count && i < MAX_NAMES; i++) {
         const struct explain_name *name = &explain->names[i];
-        bool cut = strlen(name->name) > NAME_WIDTH;
-        text_format(out, "%10.3f  %8zu  %.*s%s\n", (double)name->total / 1e6, name->count,
-                    cut ? NAME_WIDTH - 3 : NAME_WIDTH, name->name, cut ? "..." : "");
+        text_format(out, "%10.3f  %8zu  ", (double)name->total / 1e6, name->count);
+        explain_tell_name(name->name, NAME_WIDTH, out);
+        text_add(out, "\n");
     }
-    if (explain->name_count > MAX_NAMES)
-        text_format(out, "... and %zu more (--json)\n", explain->name_count - MAX_NAMES);
+    explain_tell_rest(explain->name_count, MAX_NAMES, out);
 }
 
 static void print_unnamed(const struct explain *explain, struct text *out)
@@ -244,12 +249,12 @@ void explain_print(const struct explain *explain, const struct explain_stalls *s
 {
     print_verdict(explain, out);
     if (stalls)
-        explain_print_stalls(explain, stalls, out);
+        explain_print_stalls(stalls, out);
     print_head(explain, out);
     print_losses(explain, out);
     print_lanes(explain, out);
     if (stalls)
-        explain_print_files(explain, stalls, out);
+        explain_print_files(stalls, out);
     print_bounds(explain, out);
     print_kinds(explain, out);
     print_names(explain, out);

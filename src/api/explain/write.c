@@ -9,7 +9,7 @@ static void write_shares(const int64_t *sums, double steps, const char *key, str
 {
     json_open_flat(json, key, '{');
     for (int i = 0; i < EXPLAIN_SHARES; i++)
-        json_number(json, explain_share_keys[i], (double)sums[i] / 1e9 / steps);
+        json_number(json, explain_shares[i].key, (double)sums[i] / 1e9 / steps);
     json_close(json);
 }
 
