@@ -15,6 +15,7 @@ struct rh_compare_request {
     const char *path, *breakdown, *figure, *style;
     const char *form; /* "json": what the files of `breakdown` are */
     int64_t replicates, values, seed;
+    const char *kernels; /* rules for names of kernels: a file */
 };
 RH_API rh_report *rh_compare(const struct rh_compare_request *request, const struct rh_call *call,
                              struct rh_error *error);

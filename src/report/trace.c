@@ -185,7 +185,7 @@ static bool add_kernels(struct trace_reader *reader, const struct trace_summary 
 {
     struct similarity_kernels kernels = {.ops = 0};
     struct trace_event event;
-    struct similarity_runs *runs = similarity_runs_new(reader, err);
+    struct similarity_runs *runs = similarity_runs_new(reader, NULL, err);
     struct trace_cursor *cursor = runs ? trace_events(reader, &TRACE_ALL, err) : NULL;
     while (cursor && trace_next_event(cursor, &event))
         if (event.class == TRACE_REGION)

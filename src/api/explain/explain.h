@@ -9,6 +9,8 @@
 #include "explain/planned.h"
 #include "explain/stalls.h"
 
+#include <string.h>
+
 /* The mean of a step, from a sum over all of them. */
 static inline double explain_mean(const struct explain *explain, int64_t time)
 {
@@ -30,8 +32,17 @@ double explain_compute_mean(const struct explain *explain);
 void explain_loss_tell(const struct explain *explain, const struct explain_loss *loss, struct text *out);
 
 /* A name, which may be a template of hundreds of characters; how many rows a table leaves out. */
-void explain_tell_name(const char *name, int width, struct text *out);
-void explain_tell_rest(size_t count, size_t shown, struct text *out);
+static inline void explain_tell_name(const char *name, int width, struct text *out)
+{
+    bool cut = strlen(name) > (size_t)width;
+    text_format(out, "%.*s%s", cut ? width - 3 : width, name, cut ? "..." : "");
+}
+
+static inline void explain_tell_rest(size_t count, size_t shown, struct text *out)
+{
+    if (count > shown)
+        text_format(out, "... and %zu more (--json)\n", count - shown);
+}
 
 /* "all_reduce in group 0 (8 ranks)". */
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out);

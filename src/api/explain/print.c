@@ -24,18 +24,6 @@ double explain_compute_mean(const struct explain *explain)
     return explain_mean(explain, sum);
 }
 
-void explain_tell_name(const char *name, int width, struct text *out)
-{
-    bool cut = strlen(name) > (size_t)width;
-    text_format(out, "%.*s%s", cut ? width - 3 : width, name, cut ? "..." : "");
-}
-
-void explain_tell_rest(size_t count, size_t shown, struct text *out)
-{
-    if (count > shown)
-        text_format(out, "... and %zu more (--json)\n", count - shown);
-}
-
 static void tell_lane(const struct explain *explain, int32_t lane, struct text *out)
 {
     const struct explain_lane *at = &explain->lanes[lane];

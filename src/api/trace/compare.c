@@ -556,9 +556,13 @@ static bool answer(const void *request, const struct api_call *call, struct api_
                         .options = {.values = given->values,
                                     .replicates = (int)given->replicates,
                                     .seed = (uint64_t)given->seed}};
-    bool done = check_given(given, &work.options, err) && make_work(&work, err) && read_all(&work, err) &&
+    struct kernel_classes rules = {.count = 0};
+    work.options.rules = given->kernels ? &rules : NULL;
+    bool done = (!given->kernels || kernel_classes_load(&rules, given->kernels, err)) &&
+                check_given(given, &work.options, err) && make_work(&work, err) && read_all(&work, err) &&
                 (many(given) ? compare_many(&work, call, err) : compare_two(&work, err));
     release_work(&work);
+    kernel_classes_release(&rules);
     return done;
 }
 

@@ -23,6 +23,7 @@ struct device {
 
 struct similarity_runs {
     struct trace_reader *reader;
+    const struct kernel_classes *rules;
     bool wide, failed;
     struct name *names; /* by the id of a call */
     size_t names_room;
@@ -34,7 +35,8 @@ struct similarity_runs {
     int64_t sums[UNIONS], ops;
 };
 
-struct similarity_runs *similarity_runs_new(struct trace_reader *reader, struct error *err)
+struct similarity_runs *similarity_runs_new(struct trace_reader *reader, const struct kernel_classes *rules,
+                                            struct error *err)
 {
     if (!kernel_classes_read(err))
         return NULL;
@@ -42,6 +44,7 @@ struct similarity_runs *similarity_runs_new(struct trace_reader *reader, struct 
     if (!runs)
         return error_memory_null(err);
     runs->reader = reader;
+    runs->rules = rules;
     return runs;
 }
 
@@ -75,7 +78,7 @@ static void learn(struct similarity_runs *runs, struct name *name, const char *r
         name->text = point ? point + 1 : region;
     if (!name->text)
         return;
-    enum kernel_class class = kernel_class_of(NULL, name->text)->class;
+    enum kernel_class class = kernel_class_of(runs->rules, name->text)->class;
     bool copies = region[0] == 'g' && !runs->wide && kernel_class_group(class) != KERNEL_MEMORY;
     class = !copies ? class : strncmp(region, "gpu_memset", 10) == 0 ? CLASS_FILL : CLASS_COPY;
     name->class = class;

@@ -38,7 +38,9 @@ void similarity_kernels_release(struct similarity_kernels *kernels);
 
 struct similarity_runs;
 
-struct similarity_runs *similarity_runs_new(struct trace_reader *reader, struct error *err);
+/* `rules`: a user's, or NULL. */
+struct similarity_runs *similarity_runs_new(struct trace_reader *reader, const struct kernel_classes *rules,
+                                            struct error *err);
 void similarity_runs_free(struct similarity_runs *runs); /* NULL is allowed */
 
 /* Takes a region, in order of starts. Returns its class; -1: no kernel. Where memory ends, similarity_runs_end says so. */

@@ -426,7 +426,7 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     reduction.ranks = calloc((size_t)reduction.files + 1, sizeof *reduction.ranks);
     reduction.bytes = calloc((size_t)reduction.files + 1, sizeof *reduction.bytes);
     reduction.recent = calloc((size_t)reduction.processes + 1, sizeof *reduction.recent);
-    reduction.runs = similarity_runs_new(reduction.reader, err);
+    reduction.runs = similarity_runs_new(reduction.reader, options->rules, err);
     if (!reduction.runs) {
         trace_reader_free(reduction.reader);
         free(reduction.ranks);

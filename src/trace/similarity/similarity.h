@@ -49,9 +49,10 @@ extern const double similarity_kind_weights[SIMILARITY_KINDS];        /* default
 
 struct similarity_options {
     double weights[SIMILARITY_KINDS];
-    struct trace_selection selection; /* the rows that are compared */
-    int64_t values;                   /* maximum per distribution; larger ones are sampled */
-    int replicates;                   /* of the bootstrap; 0: no intervals */
+    struct trace_selection selection;   /* the rows that are compared */
+    int64_t values;                     /* maximum per distribution; larger ones are sampled */
+    int replicates;                     /* of the bootstrap; 0: no intervals */
+    const struct kernel_classes *rules; /* a user's, for names of kernels; NULL: none */
     uint64_t seed;
 };
 
