@@ -285,7 +285,7 @@ static void nothing_is_left_of_a_failed_run(void **state)
 /* Groups and the ends of messages are told as PyTorch's profiler does, and read back. */
 static void groups_and_messages_are_told(void **state)
 {
-    static const struct timeline_group group = {7, "gradients", "allreduce", (const int[]){0, 3}, 2};
+    const struct timeline_group group = {7, "gradients", "allreduce", (const int[]){0, 3}, 2};
     const struct timeline_task tasks[] = {
         {.device = 3,
          .stream = STREAM_COLLECTIVE,
