@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     options.plain = false;
     measure("with more of each", &plan, options, RUNS);
     options.plain = true;
-    options.stragglers = &(const struct sim_straggler){17, 17, 1.2};
+    options.stragglers = &(const struct sim_straggler){.first = 17, .last = 17, .factor = 1.2};
     options.straggler_count = 1;
     measure("with a straggler", &plan, options, 3);
     options.straggler_count = 0;

@@ -256,13 +256,11 @@ static bool is_ready(struct player *player, struct player_device *device, struct
 static double kernel_seconds(const struct player *player, const struct player_device *device,
                              const struct player_stream *stream, const struct step *step)
 {
-    double seconds = step->seconds;
-    if (device->source->factor > 0.0)
-        seconds *= device->source->factor;
+    double jitter = 1.0;
     if (player->system->jitter > 0.0)
-        seconds *= engine_jitter(player->system->seed, device->source->key, stream->pass, step->place,
-                                 player->system->jitter);
-    return seconds;
+        jitter = engine_jitter(player->system->seed, device->source->key, stream->pass, step->place,
+                               player->system->jitter);
+    return engine_slowed(device->source, stream->begin, step->seconds, jitter);
 }
 
 static bool begin_task(struct player *player, struct player_device *device, unsigned s, struct error *err)

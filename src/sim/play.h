@@ -35,10 +35,11 @@ enum sim_save_waits { SIM_WAITS_FOR_COPIES, SIM_WAITS_FOR_WRITES, SIM_WAITS_FOR_
  * pass; at the end of the iteration. By layers. */
 enum sim_reshard { SIM_RESHARD_AS_PLANNED, SIM_RESHARD_PASS, SIM_RESHARD_BACKWARD, SIM_RESHARD_ITERATION };
 
-/* Kernels of devices first … last take `factor` times their seconds. */
+/* Kernels of devices first … last take `factor` times their seconds, from one second of the run until another; until 0:
+ * always. */
 struct sim_straggler {
     int first, last;
-    double factor;
+    double factor, from, until;
 };
 
 struct sim_options {

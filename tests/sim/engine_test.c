@@ -238,6 +238,21 @@ static void stragglers_and_jitter_follow_the_device(void **state)
     assert_true(fabs(sqrt(squares - sum * sum) - 0.1) < 2e-3);
 }
 
+static void a_device_is_slow_for_a_while(void **state)
+{
+    (void)state;
+    small_begin(1, 4);
+    small_add(0, (struct engine_task){.seconds = 1.0, .label = SMALL_KERNEL});
+    small.devices[0].factor = 2.0;
+    small.devices[0].slow_from = 0.5;
+    small.devices[0].slow_until = 2.5; /* in which one second of work is done, not two */
+    assert_near(makespan(), 5.0);
+    small.devices[0].slow_until = 100.0;
+    assert_near(makespan(), 7.5);
+    small.devices[0].slow_from = 4.0;
+    assert_near(makespan(), 4.0);
+}
+
 /* ---- memory ---- */
 
 static void memory_has_a_peak_and_its_parts(void **state)
@@ -393,6 +408,7 @@ int main(void)
         cmocka_unit_test(waiting_time_has_causes),
         cmocka_unit_test(sends_block),
         cmocka_unit_test(stragglers_and_jitter_follow_the_device),
+        cmocka_unit_test(a_device_is_slow_for_a_while),
         cmocka_unit_test(memory_has_a_peak_and_its_parts),
         cmocka_unit_test(changes_of_streams_are_merged),
         cmocka_unit_test(causes_lead_back_to_the_beginning),

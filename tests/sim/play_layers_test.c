@@ -138,7 +138,11 @@ static void a_straggler_splits_only_its_class(void **state)
     make(&plan, &job, 64);
     struct sim_result even = play(&plan, (struct sim_options){.level = SIM_LAYERS});
     for (int straggler = 0; straggler < 64; straggler += 13) {
-        const struct sim_straggler slow = {straggler, straggler, 1.3};
+        const struct sim_straggler slow = {.first = straggler,
+                                           .last = straggler,
+                                           .factor = 1.3,
+                                           .from = 0.01,
+                                           .until = straggler % 2 ? even.seconds : 0};
         struct sim_options options = {.stragglers = &slow, .straggler_count = 1, .level = SIM_LAYERS};
         struct sim_result one = play(&plan, options);
         options.no_symmetry = true;

@@ -313,7 +313,7 @@ static void plans_flow_as_in_another_simulator(void **state)
         struct sim_result one, all, alone;
         make(&source, &plan);
         struct sim_options options = {.plain = true, .level = SIM_LAYERS};
-        const struct sim_straggler slow = {0, 0, 1.5};
+        const struct sim_straggler slow = {.first = 0, .last = 0, .factor = 1.5};
         if (random_one_in(&source, 3)) {
             options.stragglers = &slow;
             options.straggler_count = 1;

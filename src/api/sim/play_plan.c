@@ -107,7 +107,19 @@ static long device_at(const char *text, char **end)
     return text[0] >= '0' && text[0] <= '9' && errno == 0 && device < PLAN_MAX_DEVICES ? device : -1;
 }
 
-/* Reads "5=1.2,8-15=1.1". */
+/* Reads "@0.5-2", if it is there. */
+static bool read_while(char **end, struct sim_straggler *straggler)
+{
+    if (**end != '@')
+        return true;
+    straggler->from = text_number(*end + 1, end);
+    if (**end != '-')
+        return false;
+    straggler->until = text_number(*end + 1, end);
+    return straggler->from >= 0.0 && straggler->until > straggler->from;
+}
+
+/* Reads "5=1.2,8-15=1.1@0.5-2". */
 static bool read_stragglers(const char *text, struct sim_straggler *stragglers, struct sim_options *options,
                             struct error *err)
 {
@@ -118,13 +130,15 @@ static bool read_stragglers(const char *text, struct sim_straggler *stragglers, 
         if (first >= 0 && *end == '-')
             last = device_at(end + 1, &end);
         double factor = *end == '=' ? text_number(end + 1, &end) : 0;
-        if (first < 0 || last < first || (*end != '\0' && *end != ',') || !(factor > 0) ||
-            factor > MAX_FACTOR)
-            return error_set(err, ERROR_USAGE,
-                             "--straggler: expected devices and a factor above 0, up to %g, such as 5=1.2 or "
-                             "5=1.2,8-15=1.1; found '%s'",
-                             MAX_FACTOR, text);
-        stragglers[options->straggler_count++] = (struct sim_straggler){(int)first, (int)last, factor};
+        struct sim_straggler straggler = {.first = (int)first, .last = (int)last, .factor = factor};
+        if (first < 0 || last < first || !(factor > 0) || factor > MAX_FACTOR ||
+            !read_while(&end, &straggler) || (*end != '\0' && *end != ','))
+            return error_set(
+                err, ERROR_USAGE,
+                "--straggler: expected devices and a factor above 0, up to %g, such as 5=1.2 or "
+                "5=1.2,8-15=1.1, or with seconds between which it holds, 5=1.2@0.5-2; found '%s'",
+                MAX_FACTOR, text);
+        stragglers[options->straggler_count++] = straggler;
         if (*end == '\0')
             return true;
     }

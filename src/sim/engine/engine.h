@@ -131,6 +131,7 @@ struct engine_device {
     const int *groups, *routes; /* in the same way, indices into the system's groups and routes */
     int port_count, group_count, route_count;
     double factor; /* plain tasks of stream 0 take this many times their seconds (a straggler); 0 means 1 */
+    double slow_from, slow_until; /* seconds between which the factor holds; until 0: always */
     uint64_t key;  /* of the device's jitter */
     int64_t memory[MEMORY_KINDS]; /* at the beginning */
 };
@@ -207,6 +208,10 @@ struct engine_result {
 bool engine_run(const struct engine_system *system, const struct timeline_sink *sink,
                 struct engine_result *result, struct error *err);
 void engine_result_release(struct engine_result *result);
+
+/* Returns the seconds of a plain task of stream 0 that begins at `begin`, with the device's factor: `seconds` is without
+ * it, `jitter` its other factor. */
+double engine_slowed(const struct engine_device *device, double begin, double seconds, double jitter);
 
 /* Returns the factor of a task: log-normal with mean 1. `pass` is its place in the device's order, `task` its place in
  * the template. */

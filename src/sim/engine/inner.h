@@ -100,7 +100,6 @@ struct device {
     uint32_t room, head, tail;
     uint8_t runnable, unfinished, waiting; /* streams; waiting: for a mark */
     bool queued;
-    double factor;
     struct interval *intervals;
     size_t interval_count, interval_capacity;
     struct memory_track memory;

@@ -336,7 +336,8 @@ static bool check_device(const struct engine_system *system, const struct engine
         !check_numbers(device->routes, device->route_count, order->routes, system->route_count))
         return error_set(err, ERROR_INPUT,
                          "device %d: a port, group or route of its tasks is not in its lists", device->rank);
-    if (!(device->factor >= 0.0 && device->factor < 1e9) || device->members < 1)
+    if (!(device->factor >= 0.0 && device->factor < 1e9) || !(device->slow_from >= 0.0) ||
+        !(device->slow_until >= 0.0) || device->members < 1)
         return error_set(err, ERROR_INPUT, "device %d: a factor of %g, %d members", device->rank,
                          device->factor, device->members);
     return true;
@@ -356,7 +357,6 @@ static bool prepare_device(struct engine *engine, uint32_t number)
     if (!check_device(system, source, device->order, engine->err))
         return false;
     device->actors = &engine->actors[(size_t)number * ENGINE_STREAMS];
-    device->factor = source->factor == 0.0 ? 1.0 : source->factor;
     device->figures = &engine->result->devices[number];
     device->seconds = &engine->result->seconds[(size_t)number * (size_t)system->label_count];
     device->room = device->order->room;

@@ -38,6 +38,18 @@ static double end_of(const struct device *device, double begin, double seconds)
     }
 }
 
+double engine_slowed(const struct engine_device *device, double begin, double seconds, double jitter)
+{
+    double factor = device->factor == 0.0 ? 1.0 : device->factor;
+    if (device->slow_until <= 0.0)
+        return seconds * factor * jitter;
+    double at = fmax(begin, device->slow_from), left = seconds * jitter - (at - begin);
+    if (left <= 0.0 || at >= device->slow_until)
+        return seconds * jitter;
+    double slow = fmin(left * factor, device->slow_until - at);
+    return at - begin + slow + (left - slow / factor);
+}
+
 /* Returns a time before which a stream begins no task with a share that is not in the list. */
 static double earliest(const struct actor *actor)
 {

@@ -380,11 +380,11 @@ static bool others_first(const struct device *device, uint8_t held)
 static double kernel_seconds(const struct engine *engine, const struct device *device,
                              const struct actor *actor, const struct step *step)
 {
-    double seconds = step->seconds * device->factor;
+    double jitter = 1.0;
     if (engine->system->jitter > 0.0)
-        seconds *= engine_jitter(engine->system->seed, device->source->key, actor->pass, step->place,
-                                 engine->system->jitter);
-    return seconds;
+        jitter = engine_jitter(engine->system->seed, device->source->key, actor->pass, step->place,
+                               engine->system->jitter);
+    return engine_slowed(device->source, actor->begin, step->seconds, jitter);
 }
 
 /* The task begins at actor->begin. True: its end is known. */

@@ -188,8 +188,9 @@ static bool first_colors(struct refinement *refinement)
     const struct engine_system *whole = refinement->whole;
     for (int d = 0; d < whole->device_count; d++) {
         const struct engine_device *device = &whole->devices[d];
-        double factor = device->factor == 0.0 ? 1.0 : device->factor;
-        uint64_t signature = hash_bytes(0, &factor, sizeof factor);
+        const double slow[] = {device->factor == 0.0 ? 1.0 : device->factor, device->slow_from,
+                               device->slow_until};
+        uint64_t signature = hash_bytes(0, slow, sizeof slow);
         signature = hash_bytes(signature, device->memory, sizeof device->memory);
         signature = join(signature, (uint64_t)device->order);
         refinement->sum[NODE_DEVICE][d] = whole->jitter > 0.0 ? join(signature, device->key) : signature;

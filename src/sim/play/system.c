@@ -50,12 +50,12 @@ static void connect(const struct play_system *system, const int *first, int *con
 
 /* ---- devices ---- */
 
-static double factor_of(const struct sim_options *options, int device)
+static struct sim_straggler straggler_of(const struct sim_options *options, int device)
 {
     for (int i = options->straggler_count - 1; i >= 0; i--)
         if (device >= options->stragglers[i].first && device <= options->stragglers[i].last)
-            return options->stragglers[i].factor;
-    return 0;
+            return options->stragglers[i];
+    return (struct sim_straggler){.factor = 0.0};
 }
 
 static void set_device(const struct play_system *system, int d, int *const *ports, struct engine_device *to)
@@ -64,6 +64,7 @@ static void set_device(const struct play_system *system, int d, int *const *port
     const struct play_pipeline *pipeline = &system->model->pipelines[at.pipeline];
     const struct sim_options *options = system->model->options;
     const struct sim_memory *state = &pipeline->devices[at.place].state;
+    const struct sim_straggler slow = straggler_of(options, d);
     int rank = pipeline->first_device + at.place;
     *to = (struct engine_device){
         .rank = d,
@@ -75,7 +76,9 @@ static void set_device(const struct play_system *system, int d, int *const *port
         .port_count = system->orders.devices[rank].port_count,
         .group_count = LAYER_GROUPS - 1,
         .route_count = system->orders.devices[rank].route_count,
-        .factor = factor_of(options, d),
+        .factor = slow.factor,
+        .slow_from = slow.from,
+        .slow_until = slow.until,
         .key = (uint64_t)d,
         .memory = {[MEMORY_PARAMETERS] = llround(state->parameters),
                    [MEMORY_GRADIENTS] = llround(state->gradients),
