@@ -157,8 +157,9 @@ const struct import_member *import_object_find(const struct import_object *objec
 {
     for (int i = 0; i < object->count; i++) {
         const struct import_member *member = &object->members[i];
-        bool here = within ? member->within && strcmp(member->within, within) == 0 : !member->within;
-        if (here && strcmp(member->key, key) == 0)
+        if (*member->key != *key || strcmp(member->key, key) != 0)
+            continue;
+        if (within ? member->within && strcmp(member->within, within) == 0 : !member->within)
             return member;
     }
     return NULL;

@@ -105,6 +105,24 @@ static bool take_byte(struct stream *stream, char c, struct error *err)
     return !ends || end_object(stream, err);
 }
 
+/* Takes what neither ends a string nor stands in a key of the outermost object, in one step. Returns its length. */
+static size_t take_plain(struct stream *stream, const char *bytes, size_t length)
+{
+    size_t room = TRACE_IMPORT_LINE_BYTES - stream->length, count = 0;
+    if (!stream->object_depth || stream->depth == 1 || stream->escaped || stream->line_start)
+        return 0;
+    length = length < room ? length : room;
+    if (stream->string)
+        while (count < length && bytes[count] != '"' && bytes[count] != '\\' && bytes[count] != '\n')
+            count++;
+    else /* numbers, commas and blanks: no quote, bracket or line feed */
+        while (count < length && bytes[count] >= ' ' && bytes[count] < '[' && bytes[count] != '"')
+            count++;
+    memcpy(stream->text + stream->length, bytes, count);
+    stream->length += count;
+    return count;
+}
+
 static bool take_bytes(struct stream *stream, struct error *err)
 {
     const char *bytes;
@@ -112,9 +130,11 @@ static bool take_bytes(struct stream *stream, struct error *err)
     do {
         if (!import_lines_raw(stream->lines, &bytes, &length, err))
             return false;
-        for (size_t i = 0; i < length; i++)
-            if (!take_byte(stream, bytes[i], err))
+        for (size_t i = 0; i < length;) {
+            i += take_plain(stream, bytes + i, length - i);
+            if (i < length && !take_byte(stream, bytes[i++], err))
                 return false;
+        }
     } while (length > 0);
     return !stream->object_depth || cut_off(stream, err);
 }

@@ -20,6 +20,7 @@ struct group {
 
 struct data_search {
     struct trace_reader *reader;
+    struct phase_events *events;
     uint32_t *group_of; /* of file ids, from 1; 0: left out */
     int64_t *bytes;     /* by group, from 1 */
     uint32_t groups;
@@ -120,21 +121,16 @@ typedef void take_read(struct data_search *search, uint32_t group, const struct 
 
 static bool each_read(struct data_search *search, take_read *take, struct error *err)
 {
-    static const enum trace_class classes[] = {TRACE_READ, TRACE_FAULT};
-    for (size_t i = 0; i < 2; i++) {
-        struct trace_event event;
-        const struct trace_filter filter = {(int64_t)classes[i], INT64_MIN, INT64_MAX, true};
-        struct trace_cursor *cursor = trace_events(search->reader, &filter, err);
-        while (trace_next_event(cursor, &event)) {
-            uint32_t group = group_of(search, &event);
-            int64_t bytes = phase_bytes_read(&event);
-            if (group && bytes > 0)
-                take(search, group, &event, bytes);
-        }
-        if (!trace_cursor_close(cursor, err))
-            return false;
+    struct trace_event event;
+    phase_events_begin(search->events, err);
+    while (phase_events_next(search->events, &event)) {
+        bool reads = event.class == TRACE_READ || event.class == TRACE_FAULT;
+        uint32_t group = reads ? group_of(search, &event) : 0;
+        int64_t bytes = group ? phase_bytes_read(&event) : 0;
+        if (bytes > 0)
+            take(search, group, &event, bytes);
     }
-    return true;
+    return phase_events_end(search->events, err);
 }
 
 static void add_bytes(struct data_search *search, uint32_t group, const struct trace_event *event,
@@ -229,9 +225,11 @@ static bool find(struct data_search *search, struct phase_data *data, struct err
     return true;
 }
 
-bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err)
+bool phase_data_find(struct phase_data *data, struct phase_events *events, struct error *err)
 {
-    struct data_search search = {.reader = reader, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    struct trace_reader *reader = events->reader;
+    struct data_search search = {
+        .reader = reader, .events = events, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
     *data = (struct phase_data){.files = trace_file_count(reader)};
     data->kinds = calloc((size_t)data->files + 1, 1);
     search.group_of = calloc((size_t)data->files + 1, sizeof *search.group_of);

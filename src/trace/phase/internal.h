@@ -6,6 +6,20 @@
 #include "core/hash.h"
 #include "trace/store/store.h"
 
+/* The events of a trace in the order of time, which each rule goes through. The first time they are read; where they are
+ * not too many, they are kept for the next. */
+struct phase_events {
+    struct trace_reader *reader;
+    struct trace_cursor *cursor; /* NULL: the kept ones are at hand */
+    struct phase_event *kept;
+    size_t count, capacity, next;
+    bool whole, ended, too_many;
+};
+
+void phase_events_begin(struct phase_events *events, struct error *err);
+bool phase_events_next(struct phase_events *events, struct trace_event *event);
+bool phase_events_end(struct phase_events *events, struct error *err);
+
 /* Which files are data, and of which kind (rules 1 and 2). */
 enum phase_kind { PHASE_NO_DATA, PHASE_TRAINING, PHASE_EVAL };
 
@@ -15,7 +29,7 @@ struct phase_data {
     bool any;
 };
 
-bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err);
+bool phase_data_find(struct phase_data *data, struct phase_events *events, struct error *err);
 void phase_data_release(struct phase_data *data);
 
 enum phase_kind phase_kind_of(const struct phase_data *data, const struct trace_event *event);

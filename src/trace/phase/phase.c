@@ -106,31 +106,31 @@ static void phase_saves_join(struct phase_saves *saves)
     join(saves, NEAR_NS, true);
 }
 
-static bool read_all(struct save_search *search, struct trace_reader *reader, const struct phase_data *data,
+static bool read_all(struct save_search *search, struct phase_events *events, const struct phase_data *data,
                      struct error *err)
 {
     struct trace_event event;
     struct error later;
     bool done = true;
     char name[1024];
-    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, err);
-    while (done && trace_next_event(cursor, &event)) {
+    phase_events_begin(events, err);
+    while (done && phase_events_next(events, &event)) {
         bool counts = event.class == TRACE_OPEN || event.class == TRACE_WRITE || event.class == TRACE_SYNC ||
                       event.class == TRACE_CLOSE;
         if (!counts || event.file < 1 || event.file > data->files || data->kinds[event.file] != PHASE_NO_DATA)
             continue;
         if (event.class == TRACE_WRITE && search->files[event.file].writes == 0 &&
-            !phase_group_name(trace_file_info(reader, event.file)->path, name, sizeof name))
+            !phase_group_name(trace_file_info(events->reader, event.file)->path, name, sizeof name))
             continue;
         done = take_save(search, &event, err);
     }
     for (int64_t id = 1; done && id <= data->files; id++)
         done = settle(search, &search->files[id], err);
-    return trace_cursor_close(cursor, done ? err : &later) && done;
+    return phase_events_end(events, done ? err : &later) && done;
 }
 
 /* Finds them in order of time; checkpoints that directly follow each other are one. */
-static bool phase_saves_find(struct phase_saves *saves, struct trace_reader *reader,
+static bool phase_saves_find(struct phase_saves *saves, struct phase_events *events,
                              const struct phase_data *data, struct error *err)
 {
     struct save_search search = {.files = calloc((size_t)data->files + 1, sizeof *search.files),
@@ -139,7 +139,7 @@ static bool phase_saves_find(struct phase_saves *saves, struct trace_reader *rea
         return error_memory(err);
     for (int64_t id = 0; id <= data->files; id++)
         search.files[id].opened_ns = TRACE_NONE;
-    bool done = read_all(&search, reader, data, err);
+    bool done = read_all(&search, events, data, err);
     free(search.files);
     if (saves->count > 0)
         qsort(saves->list, saves->count, sizeof *saves->list, save_by_start);
@@ -237,6 +237,7 @@ struct piece {
 
 struct search {
     struct trace_reader *reader;
+    struct phase_events events;
     struct phase_data data;
     struct phase_rounds rounds[PHASE_EVAL + 1]; /* by kind */
     struct phase_saves saves;
@@ -262,10 +263,10 @@ static bool each_event(struct search *search, take_event *take, struct error *er
     struct trace_event event;
     struct error later;
     bool done = true;
-    struct trace_cursor *cursor = trace_events(search->reader, &TRACE_ALL, err);
-    while (done && trace_next_event(cursor, &event))
+    phase_events_begin(&search->events, err);
+    while (done && phase_events_next(&search->events, &event))
         done = take(search, &event, phase_kind_of(&search->data, &event), err);
-    return trace_cursor_close(cursor, done ? err : &later) && done;
+    return phase_events_end(&search->events, done ? err : &later) && done;
 }
 
 static bool count_places(struct search *search, const struct trace_event *event, enum phase_kind kind,
@@ -468,8 +469,8 @@ static bool search_phases(struct search *search, struct trace_phase **phases, si
         return error_memory(err);
     for (int64_t id = 0; id <= trace_process_count(search->reader); id++)
         search->processes[id] = (struct process_end){.last_ns = INT64_MIN};
-    if (!phase_data_find(&search->data, search->reader, err) ||
-        !phase_saves_find(&search->saves, search->reader, &search->data, err) ||
+    if (!phase_data_find(&search->data, &search->events, err) ||
+        !phase_saves_find(&search->saves, &search->events, &search->data, err) ||
         !each_event(search, count_places, err))
         return false;
     phase_saves_join(&search->saves);
@@ -485,11 +486,12 @@ static bool search_phases(struct search *search, struct trace_phase **phases, si
 bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases, size_t *number,
                        struct error *err)
 {
-    struct search search = {.reader = reader, .first_ns = INT64_MAX};
+    struct search search = {.reader = reader, .events = {.reader = reader}, .first_ns = INT64_MAX};
     bool done = search_phases(&search, phases, number, err);
     for (int kind = 0; kind <= PHASE_EVAL; kind++)
         hash_map_release(&search.rounds[kind].places);
     phase_data_release(&search.data);
+    free(search.events.kept);
     free(search.saves.list);
     free(search.marks);
     free(search.processes);
