@@ -1,5 +1,6 @@
 #include "explain/planned.h"
 
+#include "devices/tables.h"
 #include "sim/play.h"
 
 #include <math.h>
@@ -45,8 +46,8 @@ static enum planned_class class_by_text(const char *text)
 static enum planned_class class_by_ranks(const struct explain_planned *planned,
                                          const struct ranks_group *group, bool sharded)
 {
-    int64_t tensor = planned->degrees.tensor, inner = tensor * planned->degrees.context;
-    int64_t outer = inner * planned->degrees.data;
+    int64_t tensor = planned->recorded.tensor, inner = tensor * planned->recorded.context;
+    int64_t outer = inner * planned->recorded.data;
     if (group->rank_count < 2 || !group->ranks)
         return PLANNED_OTHER;
     int64_t stride = group->ranks[1] - group->ranks[0],
@@ -217,6 +218,40 @@ static bool add_ranks(struct explain_planned *planned, const struct explain *exp
     return true;
 }
 
+/* ---- the job ---- */
+
+static void add_mismatch(struct explain_planned *planned, const char *what, int64_t recorded, int64_t plan)
+{
+    if (recorded > 0 && plan > 0 && recorded != plan)
+        planned->mismatches[planned->mismatch_count++] = (struct planned_mismatch){what, recorded, plan};
+}
+
+/* Is what was recorded the job that was planned? */
+static void match_job(struct explain_planned *planned, const struct explain *explain, const struct plan *plan)
+{
+    struct explain_found found;
+    planned->recorded = planned->degrees;
+    struct degrees *recorded = &planned->recorded;
+    int *const places[FOUND_DEGREES] = {&recorded->tensor, &recorded->context, &recorded->expert,
+                                        &recorded->pipeline, &recorded->data};
+    explain_find_job(&found, explain);
+    recorded->pipeline = planned->pipeline;
+    if (explain->run.world > 0 || found.world > planned->devices)
+        add_mismatch(planned, "devices", found.world, planned->devices);
+    for (int i = 0; i < FOUND_DEGREES; i++) {
+        if (found.assumed[i] || found.degrees[i] <= 0 || found.degrees[i] > 1 << 24)
+            continue;
+        if (i == FOUND_DATA && found.degrees[i] == (int64_t)recorded->data * recorded->context)
+            continue; /* gradients are exchanged by both */
+        add_mismatch(planned, found_degree_names[i], found.degrees[i], *places[i]);
+        *places[i] = (int)found.degrees[i];
+    }
+    const struct architecture *model = plan->model ? architecture_find(plan->model) : NULL;
+    add_mismatch(planned, "tokens of a micro-batch", found.tokens,
+                 plan->microbatch * plan->sequence / planned->degrees.context);
+    add_mismatch(planned, "hidden", found.hidden, model ? model->hidden : 0);
+}
+
 static bool compare(struct explain_planned *planned, const struct explain *explain, struct plan *plan,
                     struct error *err)
 {
@@ -234,6 +269,7 @@ static bool compare(struct explain_planned *planned, const struct explain *expla
     for (int i = 0; i < PLANNED_CLASSES; i++)
         planned->classes[i] = (struct planned_row){(enum planned_class)i, -1, -1, 0, 0};
     add_planned(planned, &result);
+    match_job(planned, explain, plan);
     add_measured(planned, explain, plan->sharding >= 3);
     bool done = add_ranks(planned, explain, &result, err);
     qsort(planned->classes, PLANNED_CLASSES, sizeof *planned->classes, by_difference);

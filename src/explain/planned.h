@@ -9,7 +9,7 @@
 #ifndef REHEARSE_EXPLAIN_PLANNED_H
 #define REHEARSE_EXPLAIN_PLANNED_H
 
-#include "explain/explain.h"
+#include "explain/found.h"
 #include "plan/plan.h"
 
 enum planned_class {
@@ -35,7 +35,18 @@ struct planned_row {
     double measured, planned;
 };
 
+/* A number of the job that is not as planned. */
+struct planned_mismatch {
+    const char *what;
+    int64_t recorded, planned;
+};
+
+#define PLANNED_MAX_MISMATCHES (FOUND_DEGREES + 3)
+
 struct explain_planned {
+    struct planned_mismatch mismatches[PLANNED_MAX_MISMATCHES];
+    int mismatch_count;
+    struct degrees recorded;                     /* the plan's, but for those that groups tell */
     struct planned_row classes[PLANNED_CLASSES]; /* largest difference first */
     struct planned_row *stages, *ranks;          /* compute; ranks: largest difference first */
     size_t stage_count, rank_count;

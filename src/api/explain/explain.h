@@ -61,6 +61,10 @@ void explain_write_life(const struct explain_life *life, struct json *json);
 void explain_print(const struct explain *explain, const struct explain_stalls *stalls, struct text *out);
 void explain_write(const struct explain *explain, struct json *json);
 
+/* The job as its trace shows it. */
+void explain_print_found(const struct explain *explain, struct text *out);
+void explain_write_found(const struct explain *explain, struct json *json);
+
 /* What matrix products achieved beside the cost model, of a device (NULL: as the trace names it): to text and JSON. */
 bool explain_add_achieved(const struct explain *explain, const char *device, struct text *out,
                           struct json *json, struct error *err);

@@ -3,6 +3,7 @@
 #include "core/fields.h"
 #include "core/statistics.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define MAX_RANKS 8
@@ -68,6 +69,12 @@ static const struct planned_row *first_row(const struct explain_planned *planned
 
 void explain_print_planned(const struct explain_planned *planned, struct text *out)
 {
+    for (int i = 0; i < planned->mismatch_count; i++) {
+        const struct planned_mismatch *mismatch = &planned->mismatches[i];
+        text_format(out, "%s%s %" PRId64 ", plan %" PRId64 "%s",
+                    i > 0 ? ", " : "not the job of this plan: ", mismatch->what, mismatch->recorded,
+                    mismatch->planned, i + 1 < planned->mismatch_count ? "" : "\n");
+    }
     tell(first_row(planned), out);
     text_format(out, "\n\n%10s  %10s  %10s  ms a step, mean of ranks\n%10.3f  %10.3f  %+10.3f  step\n",
                 "measured", "planned", "difference", 1e3 * planned->measured, 1e3 * planned->planned,
@@ -104,6 +111,12 @@ static const struct field row_fields[] = {
     FIELD_OUT(struct planned_row, "planned", planned, FIELD_DOUBLE),
 };
 
+static const struct field mismatch_fields[] = {
+    FIELD_OUT(struct planned_mismatch, "what", what, FIELD_TEXT),
+    FIELD_OUT(struct planned_mismatch, "recorded", recorded, FIELD_INT64),
+    FIELD_OUT(struct planned_mismatch, "planned", planned, FIELD_INT64),
+};
+
 static const struct field place_fields[] = {
     FIELD_OUT(struct planned_row, "stage", stage, FIELD_INT),
     FIELD_OUT(struct planned_row, "rank", rank, FIELD_INT),
@@ -122,6 +135,7 @@ void explain_write_planned(const struct explain_planned *planned, struct json *j
     json_integer(json, "devices", planned->devices);
     json_bool(json, "groups_guessed", planned->guessed);
     json_bool(json, "ranks_by_pipeline", planned->by_pipeline);
+    FIELDS_LIST(planned->mismatches, (size_t)planned->mismatch_count, mismatch_fields, json, "mismatches");
     FIELDS_LIST(planned->classes, PLANNED_CLASSES, row_fields, json, "classes");
     FIELDS_LIST(planned->stages, planned->stage_count, place_fields, json, "stages");
     FIELDS_LIST(planned->ranks, planned->rank_count, place_fields, json, "ranks");

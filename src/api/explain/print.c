@@ -110,6 +110,7 @@ static void print_head(const struct explain *explain, struct text *out)
                     run->clocks.matched, (double)run->clocks.median / 1e3, (double)run->clocks.p90 / 1e3);
     for (size_t i = 0; i < run->fault_count; i++)
         text_format(out, "note: %s\n", run->faults[i].text);
+    explain_print_found(explain, out);
 }
 
 static void print_losses(const struct explain *explain, struct text *out)

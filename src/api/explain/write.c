@@ -187,4 +187,5 @@ void explain_write(const struct explain *explain, struct json *json)
                 name_fields, json, "names");
     FIELDS_MAP(&explain->unnamed, unnamed_fields, json, "kernel_rules");
     write_faults(&explain->run, json);
+    explain_write_found(explain, json);
 }

@@ -1,0 +1,137 @@
+#include "explain/found.h"
+
+#include "core/text.h"
+
+#include <string.h>
+
+#define MAX_PRODUCTS 256 /* the longest */
+#define COVERS       0.6 /* of all their operations, to be taken as the model's width */
+
+const char *const found_degree_names[FOUND_DEGREES] = {"tensor", "context", "expert", "pipeline", "data"};
+
+/* ---- degrees ---- */
+
+/* FOUND_DEGREES: none, or several. */
+static enum found_degree told_by(const char *text)
+{
+    static const struct {
+        const char *part;
+        enum found_degree degree;
+    } parts[] = {{"tensor", FOUND_TENSOR},     {"mesh_tp", FOUND_TENSOR},   {"context", FOUND_CONTEXT},
+                 {"mesh_cp", FOUND_CONTEXT},   {"expert", FOUND_EXPERT},    {"mesh_ep", FOUND_EXPERT},
+                 {"pipeline", FOUND_PIPELINE}, {"mesh_pp", FOUND_PIPELINE}, {"data_parallel", FOUND_DATA},
+                 {"mesh_dp", FOUND_DATA},      {"fsdp", FOUND_DATA},        {"gradient", FOUND_DATA},
+                 {"shard", FOUND_DATA}};
+    static const char *const several[] = {"_and_", "with_", "embedding",   "expert_tensor", "expert_data",
+                                          "intra", "inter", "dp_shard_cp", "dp_cp"};
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        if (strcasestr(text, several[i]))
+            return FOUND_DEGREES;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(text, parts[i].part))
+            return parts[i].degree;
+    return FOUND_DEGREES;
+}
+
+/* Of a group without a description: by what it does, and how far its ranks lie apart. */
+static enum found_degree shown_by(const struct explain_found *found, const struct explain_kind *kind,
+                                  const struct ranks_group *group)
+{
+    if (strcasestr(kind->name, "alltoall") || strcasestr(kind->name, "all_to_all"))
+        return FOUND_EXPERT;
+    if (strcasestr(kind->name, "send") || strcasestr(kind->name, "recv"))
+        return FOUND_PIPELINE;
+    if ((int64_t)group->rank_count == found->world)
+        return FOUND_DATA;
+    if (!group->ranks)
+        return FOUND_DEGREES;
+    return group->ranks[1] - group->ranks[0] == 1 ? FOUND_TENSOR : FOUND_DATA;
+}
+
+static void add_group(struct explain_found *found, const struct explain_kind *kind,
+                      const struct ranks_group *group)
+{
+    enum found_degree degree = told_by(group->description);
+    bool assumed = !*group->description || strcmp(group->description, "default_pg") == 0 ||
+                   strcmp(group->description, "undefined") == 0;
+    if (assumed)
+        degree = shown_by(found, kind, group);
+    if (degree == FOUND_DEGREES || (assumed && found->degrees[degree] > 0 && !found->assumed[degree]))
+        return;
+    int64_t count = (int64_t)group->rank_count;
+    if (found->assumed[degree] && !assumed)
+        found->degrees[degree] = 0;
+    found->assumed[degree] = assumed;
+    found->degrees[degree] = count > found->degrees[degree] ? count : found->degrees[degree];
+}
+
+/* What no group tells is the rest of the world; a group of all ranks besides others is none of the data's. */
+static void add_rest(struct explain_found *found)
+{
+    int64_t inner = 1;
+    for (int i = FOUND_TENSOR; i <= FOUND_PIPELINE; i++)
+        if (i != FOUND_EXPERT && found->degrees[i] > 0)
+            inner *= found->degrees[i];
+    int64_t *data = &found->degrees[FOUND_DATA];
+    bool told = *data > 0 && !found->assumed[FOUND_DATA];
+    if (inner == 1 || told || found->world <= 0 || found->world % inner != 0)
+        return;
+    *data = found->world / inner;
+    found->assumed[FOUND_DATA] = true;
+}
+
+/* ---- products ---- */
+
+static double operations(const struct explain_product *product)
+{
+    return product->size.batch == 1 ? product_flops(&product->size) * (double)product->count : 0;
+}
+
+/* The share of all operations in products that have a size; `columns`: as that of their result. */
+static double share_of_size(const struct explain *explain, int64_t value, bool columns)
+{
+    double all = 0, with = 0;
+    for (size_t i = 0; i < explain->product_count && i < MAX_PRODUCTS; i++) {
+        const struct product_size *size = &explain->products[i].size;
+        double own = operations(&explain->products[i]);
+        bool has = columns ? size->n == value : size->m == value || size->n == value || size->k == value;
+        all += own;
+        with += has ? own : 0;
+    }
+    return all > 0 ? with / all : 0;
+}
+
+/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most of them share beside. */
+static void add_sizes(struct explain_found *found, const struct explain *explain)
+{
+    double tokens = COVERS, hidden = COVERS;
+    for (size_t i = 0; i < explain->product_count && i < MAX_PRODUCTS; i++) {
+        const struct product_size *size = &explain->products[i].size;
+        const int64_t values[] = {size->m, size->k, size->n};
+        for (int j = 0; j < 3 && size->batch == 1; j++) {
+            double share = share_of_size(explain, values[j], false);
+            bool columns = share_of_size(explain, values[j], true) > 0;
+            if (!columns && j < 2 && share > tokens) {
+                tokens = share;
+                found->tokens = values[j];
+            }
+            if (columns && share > hidden) {
+                hidden = share;
+                found->hidden = values[j];
+            }
+        }
+    }
+}
+
+void explain_find_job(struct explain_found *found, const struct explain *explain)
+{
+    int64_t lanes = (int64_t)explain->lane_count;
+    *found = (struct explain_found){.world = explain->run.world > lanes ? explain->run.world : lanes};
+    for (size_t i = 0; i < explain->kind_count; i++) {
+        const struct ranks_group *group = &explain->run.groups[explain->kinds[i].group];
+        if (!group->assumed && group->rank_count > 1)
+            add_group(found, &explain->kinds[i], group);
+    }
+    add_rest(found);
+    add_sizes(found, explain);
+}

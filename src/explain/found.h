@@ -1,0 +1,21 @@
+/* The job as its trace shows it: degrees by the groups that exchange, and by matrix products what a micro-batch and the
+ * model's width are. Zero: not found. */
+#ifndef REHEARSE_EXPLAIN_FOUND_H
+#define REHEARSE_EXPLAIN_FOUND_H
+
+#include "explain/explain.h"
+
+enum found_degree { FOUND_TENSOR, FOUND_CONTEXT, FOUND_EXPERT, FOUND_PIPELINE, FOUND_DATA, FOUND_DEGREES };
+extern const char *const found_degree_names[FOUND_DEGREES];
+
+struct explain_found {
+    int64_t degrees[FOUND_DEGREES];
+    bool assumed[FOUND_DEGREES]; /* by ranks and operations of groups without a description, or as the rest */
+    int64_t world;
+    int64_t tokens, hidden; /* of a micro-batch on a device; width */
+};
+
+/* A group's description tells one degree: "TENSOR_MODEL_PARALLEL_GROUP", "mesh_tp". Of several at once it tells none. */
+void explain_find_job(struct explain_found *found, const struct explain *explain);
+
+#endif
