@@ -281,7 +281,7 @@ static bool play(struct replaying *job, struct error *err)
     job->result = storage ? calloc(1, sizeof *job->result) : NULL;
     bool done = storage && (job->result || error_memory(err)) &&
                 io_files_ready(&job->plan, storage, job->options.copies, asked->replay, err) &&
-                (asked->warm || io_files_drop(&job->plan, job->folder, job->call->stop, err)) &&
+                (asked->warm || io_files_cache(&job->plan, job->folder, job->call->stop, err)) &&
                 io_run(&job->plan, &job->options, job->result, err);
     if (done) {
         struct error why = {.text = ""};

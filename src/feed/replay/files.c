@@ -7,6 +7,7 @@
 #include "storage/facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -234,15 +235,36 @@ static bool make_folders(const struct io_plan *plan, const char *folder, int cop
     return true;
 }
 
-bool io_files_drop(const struct io_plan *plan, const char *folder, const atomic_bool *stop, struct error *err)
+/* Reads a file, so that it is in the page cache. */
+static bool warm_up(const char *path, struct error *err)
+{
+    char *chunk = malloc(CHUNK);
+    int fd = chunk ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0)
+        got = read(fd, chunk, CHUNK);
+    bool done =
+        got == 0 || (chunk ? error_set(err, ERROR_FAILED, "%s: cannot read: %s", path, strerror(errno))
+                           : error_memory(err));
+    if (fd >= 0)
+        close(fd);
+    free(chunk);
+    return done;
+}
+
+bool io_files_cache(const struct io_plan *plan, const char *folder, const atomic_bool *stop,
+                    struct error *err)
 {
     bool done = true;
     for (size_t i = 1; done && i <= plan->file_count; i++) {
+        const struct io_file *file = &plan->files[i];
         struct storage_cached left;
-        char *path = is_found(&plan->files[i]) && !plan->files[i].folder
-                         ? io_file_path(&plan->files[i], folder, 0)
-                         : NULL;
-        done = !path || storage_drop_file(path, stop, &left, err);
+        if (!is_found(file) || file->folder)
+            continue;
+        char *path = io_file_path(file, folder, 0);
+        if (!path)
+            return error_memory(err);
+        done = file->warm ? warm_up(path, err) : storage_drop_file(path, stop, &left, err);
         free(path);
     }
     return done;

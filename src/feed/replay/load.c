@@ -32,6 +32,7 @@ struct order {
 struct loading {
     struct io_plan *plan;
     struct hash_names threads, descriptors, calls;
+    struct last *advised;   /* by file: the last advice, behind which nothing was read yet */
     uint32_t *open_handles; /* by id of descriptors; NONE */
     size_t open_capacity;
     struct order *files, *handles;
@@ -161,6 +162,7 @@ static bool new_handle(struct loading *loading, uint32_t file, bool implied, uin
 static bool find_handle(struct loading *loading, struct io_op *op, struct error *err)
 {
     const struct trace_event *event = &op->event;
+    bool asks = event->class == TRACE_STAT; /* by descriptor, if that is open, else by name */
     const struct trace_process_info *info = trace_process_info(loading->plan->reader, event->process);
     int64_t pid = info->pid != TRACE_NONE ? info->pid : -event->process;
     bool opens = event->class == TRACE_OPEN;
@@ -169,6 +171,10 @@ static bool find_handle(struct loading *loading, struct io_op *op, struct error 
     uint32_t *place = bare ? place_of(loading, pid, op->file, fd) : NULL;
     if (!place)
         return error_memory(err);
+    if (asks) {
+        op->handle = *place;
+        return true;
+    }
     if (!opens && *place == NONE && before != NONE && loading->plan->handles[before].implied)
         *place = before;
     if ((opens || *place == NONE) && !new_handle(loading, op->file, !opens, place))
@@ -320,6 +326,25 @@ static bool add_gap(struct loading *loading, const char *call, struct error *err
     return true;
 }
 
+/* fadvise64, whose advice no trace tells: the reads behind it do. */
+static bool is_advice(const struct io_plan *plan, const struct io_op *op)
+{
+    return op->event.class == TRACE_OTHER && !op->fails &&
+           strncmp(trace_call_name(plan->reader, op->event.call), "fadvise", 7) == 0;
+}
+
+/* Learns from a read whether its file was in the page cache, and what the advice before it was. */
+static void learn_cached(struct loading *loading, const struct io_op *op)
+{
+    struct io_file *file = &loading->plan->files[op->file];
+    struct last *advised = &loading->advised[op->file];
+    file->warm |= !file->is_read && op->event.cached == 1;
+    file->is_read = true;
+    if (advised->count > 0 && op->event.cached == 0)
+        loading->plan->threads[advised->thread].ops[advised->count - 1].drops = true;
+    advised->count = 0;
+}
+
 /* Returns whether calls of this class are replayed. */
 static bool is_replayed(const struct io_op *op)
 {
@@ -336,13 +361,13 @@ static bool is_replayed(const struct io_op *op)
         return true;
     case TRACE_CLOSE:
     case TRACE_SYNC:
+    case TRACE_SEEK:
     case TRACE_TRUNCATE:
         return !op->fails;
     case TRACE_RENAME:
         return op->second != 0;
     case TRACE_CREATE:
     case TRACE_MMAP:
-    case TRACE_SEEK:
     case TRACE_OTHER:
     case TRACE_OFFCPU:
     case TRACE_REGION:
@@ -355,7 +380,8 @@ static bool is_replayed(const struct io_op *op)
 static bool uses_descriptor(enum trace_class class)
 {
     return class == TRACE_READ || class == TRACE_WRITE || class == TRACE_FAULT || class == TRACE_OPEN ||
-           class == TRACE_CLOSE || class == TRACE_SYNC;
+           class == TRACE_CLOSE || class == TRACE_SYNC || class == TRACE_OTHER || class == TRACE_SEEK ||
+           class == TRACE_STAT;
 }
 
 /* Fills in place and length, of which a trace may lack the place: then a call goes on where the one before ended. */
@@ -371,8 +397,7 @@ static void place_op(struct io_plan *plan, struct io_op *op)
     if (op->bytes > plan->largest && event->class != TRACE_TRUNCATE)
         plan->largest = op->bytes;
     handle->writes |= event->class == TRACE_WRITE;
-    handle->aligned &= (op->offset % BLOCK == 0 && op->bytes % BLOCK == 0) || event->class == TRACE_OPEN ||
-                       event->class == TRACE_CLOSE || event->class == TRACE_SYNC;
+    handle->aligned &= op->bytes == 0 || (op->offset % BLOCK == 0 && op->bytes % BLOCK == 0);
 }
 
 static bool add_op(struct loading *loading, struct io_op *op, struct error *err)
@@ -380,7 +405,7 @@ static bool add_op(struct loading *loading, struct io_op *op, struct error *err)
     struct io_plan *plan = loading->plan;
     struct io_thread *thread;
     uint32_t which = 0;
-    if (!is_replayed(op))
+    if (!is_replayed(op) && !is_advice(plan, op))
         return add_gap(loading,
                        op->event.call ? trace_call_name(plan->reader, op->event.call)
                                       : trace_class_name(op->event.class),
@@ -392,6 +417,10 @@ static bool add_op(struct loading *loading, struct io_op *op, struct error *err)
     if (!order_op(loading, op, which, err))
         return false;
     learn(plan, op);
+    if (op->event.class == TRACE_READ)
+        learn_cached(loading, op);
+    else if (op->event.class == TRACE_OTHER)
+        loading->advised[op->file] = (struct last){which, plan->threads[which].count + 1, 0};
     thread = &plan->threads[which];
     int64_t end = op->start_ns + (op->event.latency_ns > 0 ? op->event.latency_ns : 0);
     plan->end_ns = end > plan->end_ns ? end : plan->end_ns;
@@ -457,10 +486,12 @@ bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, struct erro
     *plan = (struct io_plan){.reader = reader, .first_ns = TRACE_NONE};
     struct loading loading = {.plan = plan};
     bool done = name_files(plan, err);
+    loading.advised = done ? calloc(plan->file_count + 1, sizeof *loading.advised) : NULL;
     loading.files = done ? calloc(plan->file_count + 1, sizeof *loading.files) : NULL;
-    done = done && (loading.files || error_memory(err)) && read_events(&loading, err);
+    done = done && ((loading.files && loading.advised) || error_memory(err)) && read_events(&loading, err);
     free_orders(loading.files, plan->file_count + 1);
     free_orders(loading.handles, plan->handle_count);
+    free(loading.advised);
     free(loading.open_handles);
     hash_names_release(&loading.threads);
     hash_names_release(&loading.descriptors);

@@ -194,14 +194,20 @@ static int64_t move(struct playing *playing, const struct io_op *op, int fd, boo
 }
 
 static int64_t read_bytes(struct playing *playing, const struct io_op *op, const struct opened *opened,
-                          struct error *err)
+                          int fd, struct error *err)
 {
     struct storage_extent extent = {
         .offset = op->offset, .length = op->bytes, .to = playing->buffer, .room = playing->room};
-    if (op->bytes == 0) /* the end of the file: what it asked for */
+    if (op->bytes == 0 && storage_options(playing->player->options->storage)->direct)
         return 0;
+    if (op->bytes == 0) { /* at the end of the file */
+        int64_t size = op->event.size > 0 && op->event.size < playing->room ? op->event.size : 1;
+        ssize_t got =
+            op->event.class == TRACE_READ ? pread(fd, playing->buffer, (size_t)size, op->offset) : 0;
+        return got < 0 ? -errno : got;
+    }
     if (!opened->file)
-        return move(playing, op, opened->fd, false);
+        return move(playing, op, fd, false);
     return storage_read(playing->reader, opened->file, &extent, 1, err) ? op->bytes : -EIO;
 }
 
@@ -256,11 +262,18 @@ static int64_t call_handle(struct playing *playing, const struct io_op *op, stru
         close_handle(opened);
         return 0;
     }
+    struct stat info;
+    if (class == TRACE_STAT)
+        return status(fstat(fd, &info));
+    if (class == TRACE_SEEK)
+        return lseek(fd, op->offset, SEEK_SET) < 0 ? -errno : 0; /* reads and writes tell their places */
+    if (class == TRACE_OTHER) /* an advice that is not known to drop pages is not given */
+        return op->drops ? -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) : 0;
     if (class == TRACE_SYNC)
         return status(strcmp(trace_call_name(playing->player->plan->reader, op->event.call), "fdatasync") == 0
                           ? fdatasync(fd)
                           : fsync(fd));
-    return class == TRACE_WRITE ? move(playing, op, fd, true) : read_bytes(playing, op, opened, err);
+    return class == TRACE_WRITE ? move(playing, op, fd, true) : read_bytes(playing, op, opened, fd, err);
 }
 
 /* ---- threads ---- */

@@ -55,7 +55,9 @@ bool io_trace_write(const struct io_plan *plan, const struct io_options *options
                                     .start_ns = result->start_ns - (options->fastest ? 0 : plan->before_ns),
                                     .end_ns = result->start_ns + result->end_ns,
                                     .source = "replay"};
-    done = done && trace_add_phase(writer, &run, err);
+    done = done && trace_add_phase(writer, &run, err) &&
+           trace_set_meta(writer, "source", "rehearse feed --replay", err) &&
+           trace_set_meta(writer, TRACE_RECORDS, TRACE_RECORDS_CALLS, err);
     if (done)
         return trace_writer_close(writer, err);
     trace_writer_drop(writer);

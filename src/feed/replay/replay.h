@@ -27,6 +27,7 @@ struct io_file {
         place; /* by id of the trace, of which several may have one name: where it is in this list; 0: no file */
     uint32_t parent; /* the nearest folder above it in this list; 0: none */
     bool folder, changes, fails, exists;
+    bool is_read, warm; /* warm: its first read found it in the page cache */
 };
 
 /* What an op waits for: the first `count` ops of a thread. */
@@ -42,6 +43,7 @@ struct io_op {
     uint32_t file, second, handle; /* handle UINT32_MAX: none; second: the new name of a rename, 0: none */
     uint32_t wait, waits;          /* place and number in io_plan.waits */
     bool fails;                    /* as it did when it was recorded */
+    bool drops;                    /* an advice, behind which a read was not from the page cache */
 };
 
 /* One descriptor, from its open to its close. */
@@ -100,9 +102,10 @@ int64_t io_files_bytes(const struct io_plan *plan); /* of those that it makes */
 bool io_files_ready(const struct io_plan *plan, struct storage *storage, int copies, const char *trace,
                     struct error *err);
 
-/* Drops the pages of the files that the job found from the page cache. */
-bool io_files_drop(const struct io_plan *plan, const char *folder, const atomic_bool *stop,
-                   struct error *err);
+/* Brings the files that the job found into the page cache, or drops them from it, as the job's first read of each found it; where that
+ * is not known, drops them. */
+bool io_files_cache(const struct io_plan *plan, const char *folder, const atomic_bool *stop,
+                    struct error *err);
 
 /* Removes the files that the job makes. */
 void io_files_clear(const struct io_plan *plan, const char *folder, int copies);

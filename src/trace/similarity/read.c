@@ -421,6 +421,8 @@ bool similarity_trace_read(struct similarity_trace *trace, const char *path,
     if (!reduction.reader)
         return false;
     trace->shortfall = trace_shortfall_of(reduction.reader);
+    const char *records = trace_meta(reduction.reader, TRACE_RECORDS);
+    trace->calls_alone = records && strcmp(records, TRACE_RECORDS_CALLS) == 0;
     reduction.files = trace_file_count(reduction.reader);
     reduction.processes = trace_process_count(reduction.reader);
     reduction.ranks = calloc((size_t)reduction.files + 1, sizeof *reduction.ranks);

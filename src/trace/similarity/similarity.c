@@ -452,8 +452,9 @@ static bool add_stream(struct comparison *at, int which)
 
 static bool add_all(struct comparison *at)
 {
+    bool no_disks = at->a->calls_alone || at->b->calls_alone;
     for (int i = 0; i < SIMILARITY_STREAMS; i++)
-        if (!add_stream(at, i))
+        if (!(no_disks && i >= TRACE_CLASSES && i < SIMILARITY_KERNELS) && !add_stream(at, i))
             return false;
     at->of = -1;
     at->calls = (double)(at->a->rows > at->b->rows ? at->a->rows : at->b->rows);

@@ -131,6 +131,10 @@ bool trace_sample_fits(const struct trace_sample *sample);
 bool trace_phase_fits(const struct trace_phase *phase);
 bool trace_pid_fits(int64_t pid); /* true for TRACE_NONE, too */
 
+/* In the facts about a trace: what was recorded, where that is not all. */
+#define TRACE_RECORDS       "records"
+#define TRACE_RECORDS_CALLS "calls" /* no requests to disks */
+
 /* Writing. */
 
 enum trace_mode {
