@@ -161,6 +161,8 @@ need demo libjpeg62-turbo-dev 'data sets of JPEG images' has_library libjpeg
 need demo liburing-dev 'reading with io_uring' has_library liburing
 need demo libpython3-dev 'the package for Python' has_python_headers
 need test libhdf5-dev 'data sets of HDF5 files' has_library hdf5
+need test libsnappy-dev 'Parquet files compressed with snappy' has_file /usr/include/snappy-c.h
+need test libzstd-dev 'Parquet files compressed with zstd' has_library libzstd
 need test 'libcurl4-openssl-dev libssl-dev' 'reading from S3' has_library libcurl
 need test libhwloc-dev 'describing nodes whose links are measured' has_library hwloc
 need test libdnnl-dev 'measuring layers on this processor' has_file /usr/include/oneapi/dnnl/dnnl.h

@@ -49,6 +49,11 @@ bool dataset_decode_copy(const struct dataset_index *index, int64_t sample, cons
     return true;
 }
 
+int64_t dataset_index_pieces(const struct dataset_index *index)
+{
+    return index->units > 0 ? index->units : index->samples;
+}
+
 int64_t dataset_index_extents(const struct dataset_index *index, int64_t sample,
                               struct dataset_extent *extents)
 {
@@ -73,7 +78,7 @@ int64_t dataset_index_length(const struct dataset_index *index, int64_t sample)
 int64_t dataset_index_longest(const struct dataset_index *index)
 {
     int64_t longest = 0;
-    for (int64_t i = 0; i < (index->extents ? index->samples : 1); i++) {
+    for (int64_t i = 0; i < (index->extents ? dataset_index_pieces(index) : 1); i++) {
         int64_t length = dataset_index_length(index, i);
         longest = length > longest ? length : longest;
     }

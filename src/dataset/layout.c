@@ -1,5 +1,6 @@
 #include "dataset/layout.h"
 
+#include "dataset/codec.h"
 #include "dataset/format.h"
 #include "dataset/format/numpy.h"
 #include "dataset/pack.h"
@@ -151,12 +152,25 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
     if (layout->seed > MAX_SEED)
         return error_set(err, ERROR_INPUT, "seed: expected at most %" PRIu64 ", found %" PRIu64, MAX_SEED,
                          layout->seed);
-    if (layout->compression != DATASET_NONE && layout->compression != format->compression)
+    if (format->codecs) {
+        const char *package = dataset_codec_missing(layout->compression);
+        if (layout->compression != DATASET_NONE && layout->compression != DATASET_GZIP &&
+            layout->compression != DATASET_SNAPPY && layout->compression != DATASET_ZSTD)
+            return error_set(
+                err, ERROR_INPUT,
+                "dataset.compression: %s files are compressed with gzip, snappy or zstd, found '%s'",
+                format->name, dataset_compression_words[layout->compression]);
+        if (package)
+            return error_set(
+                err, ERROR_FAILED,
+                "dataset.compression: this rehearse was built without %s: install %s and build again",
+                dataset_compression_words[layout->compression], package);
+    } else if (layout->compression != DATASET_NONE && layout->compression != format->compression)
         return error_set(err, ERROR_INPUT, "dataset.compression: %s files are %s%s, found '%s'", format->name,
                          format->compression ? "compressed with " : "not compressed",
                          format->compression ? dataset_compression_words[format->compression] : "",
                          dataset_compression_words[layout->compression]);
-    if (layout->compression != DATASET_NONE && dataset_pack_missing())
+    if (!format->codecs && layout->compression != DATASET_NONE && dataset_pack_missing())
         return error_set(err, ERROR_FAILED,
                          "this rehearse was built without %s, which compressed %s files need",
                          dataset_pack_missing(), format->name);
@@ -196,13 +210,42 @@ static bool draw_dlio_dims(struct dataset_layout *layout, struct error *err)
     return true;
 }
 
+/* A record is its columns, whatever its length is said to be. */
+static bool take_columns(struct dataset_layout *layout, struct error *err)
+{
+    double bytes = 0;
+    for (int i = 0; i < layout->column_count; i++)
+        bytes += (double)layout->columns[i].size * (double)layout->columns[i].count *
+                 (double)dataset_element_bytes(layout->columns[i].element);
+    if (layout->dims_count > 0)
+        return error_set(err, ERROR_INPUT,
+                         "dataset.record_dims and dataset.parquet.columns exclude each other");
+    layout->record_bytes = bytes;
+    layout->element = DATASET_UINT8;
+    return true;
+}
+
+static bool prepare(struct dataset_layout *layout, struct error *err)
+{
+    struct dataset_file file;
+    for (int eval = 0; layout->format->prepare && eval < 2; eval++) {
+        dataset_file_init(&file, layout, eval ? layout->files_train : 0);
+        file.samples = dataset_samples_per_file(layout, eval);
+        if (!layout->format->prepare(&file, &layout->footer_bytes[eval], err))
+            return false;
+    }
+    return true;
+}
+
 bool dataset_layout_check(struct dataset_layout *layout, struct error *err)
 {
     layout->dlio_dims = NULL;
     if (!layout->format)
         return error_set(err, ERROR_INPUT, "dataset.format is missing");
+    if (layout->column_count > 0 && !take_columns(layout, err))
+        return false;
     if (!check_counts(layout, err) || !check_total(layout, err) || !check_record(layout, err) ||
-        !check_format(layout, err))
+        !check_format(layout, err) || !prepare(layout, err))
         return false;
     if (layout->dlio_sizes && layout->dims_count == 0 && layout->record_bytes_stdev > 0)
         return draw_dlio_dims(layout, err);
@@ -213,6 +256,31 @@ void dataset_layout_release(struct dataset_layout *layout)
 {
     free(layout->dlio_dims);
     layout->dlio_dims = NULL;
+    free(layout->columns);
+    layout->columns = NULL;
+    layout->column_count = 0;
+}
+
+bool dataset_layout_choose(struct dataset_layout *layout, const struct dataset_layout *wanted,
+                           struct error *err)
+{
+    layout->read_whole = wanted->read_whole;
+    for (int i = 0; i < layout->column_count; i++)
+        layout->columns[i].read = wanted->column_count == 0;
+    for (int i = 0; i < wanted->column_count; i++) {
+        const struct dataset_column *column = &wanted->columns[i];
+        int at = 0;
+        while (at < layout->column_count && strcmp(layout->columns[at].name, column->name) != 0)
+            at++;
+        if (at == layout->column_count)
+            return error_set(
+                err, ERROR_INPUT,
+                "dataset.parquet.columns: the data set has no column '%s' (see its " DATASET_MANIFEST
+                "): name its own, or make it again",
+                column->name);
+        layout->columns[at].read = column->read;
+    }
+    return true;
 }
 
 int64_t dataset_files(const struct dataset_layout *layout)

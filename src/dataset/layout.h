@@ -20,6 +20,10 @@ void dataset_layout_init(struct dataset_layout *layout);
 bool dataset_layout_check(struct dataset_layout *layout, struct error *err);
 void dataset_layout_release(struct dataset_layout *layout);
 
+/* Reads of a data set what `wanted` reads: the columns that it names, if any, in groups or whole files. */
+bool dataset_layout_choose(struct dataset_layout *layout, const struct dataset_layout *wanted,
+                           struct error *err);
+
 int64_t dataset_files(const struct dataset_layout *layout);
 
 /* Returns the samples of each training or evaluation file, but for a last one that is shorter. */

@@ -76,6 +76,20 @@ void dataset_pack_end(struct dataset_packing *packing)
     free(packing->stream);
 }
 
+bool dataset_pack_block(const void *from, size_t n, int level, void *to, size_t *length, struct error *err)
+{
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)from,
+                       .avail_in = (unsigned)n,
+                       .next_out = to,
+                       .avail_out = (unsigned)*length};
+    if (deflateInit2(&stream, level, Z_DEFLATED, window_of(DATASET_WRAP_GZIP), 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return error_memory(err);
+    bool packed = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    *length -= stream.avail_out;
+    deflateEnd(&stream);
+    return packed || error_set(err, ERROR_FAILED, "zlib: %zu bytes do not fit once compressed", n);
+}
+
 bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum dataset_wrap wrap,
                     unsigned char *to, size_t capacity, bool whole, size_t *length, struct error *err)
 {
@@ -135,6 +149,12 @@ bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *
 void dataset_pack_end(struct dataset_packing *packing)
 {
     (void)packing;
+}
+
+bool dataset_pack_block(const void *from, size_t n, int level, void *to, size_t *length, struct error *err)
+{
+    (void)from, (void)n, (void)level, (void)to, (void)length;
+    return missing(err);
 }
 
 bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum dataset_wrap wrap,

@@ -28,6 +28,9 @@ bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *
                         enum dataset_wrap wrap);
 void dataset_pack_end(struct dataset_packing *packing);
 
+/* Compresses n < 2^32 bytes into one gzip member; *length is the room on entry, the bytes of the result on return. */
+bool dataset_pack_block(const void *from, size_t n, int level, void *to, size_t *length, struct error *err);
+
 /* Decompresses from..from+n into `to` until it is full or the input ends; *length is the output size. With
  * `whole`, more output than fits is an error. `path` is for errors. */
 bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum dataset_wrap wrap,

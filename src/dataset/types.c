@@ -16,8 +16,8 @@ static const int element_bytes[] = {
 };
 
 const char *const dataset_compression_words[] = {
-    [DATASET_NONE] = "none", [DATASET_GZIP] = "gzip", [DATASET_LZF] = "lzf",
-    [DATASET_BZ2] = "bz2",   [DATASET_ZIP] = "zip",   [DATASET_XZ] = "xz",
+    [DATASET_NONE] = "none", [DATASET_GZIP] = "gzip", [DATASET_LZF] = "lzf",       [DATASET_BZ2] = "bz2",
+    [DATASET_ZIP] = "zip",   [DATASET_XZ] = "xz",     [DATASET_SNAPPY] = "snappy", [DATASET_ZSTD] = "zstd",
 };
 
 int64_t dataset_element_bytes(enum dataset_element element)

@@ -32,10 +32,23 @@ enum dataset_compression {
     DATASET_BZ2,
     DATASET_ZIP,
     DATASET_XZ,
+    DATASET_SNAPPY,
+    DATASET_ZSTD,
     DATASET_COMPRESSIONS
 };
 
 struct dataset_format; /* dataset/format.h */
+
+#define DATASET_MAX_NAME 128
+
+/* Equal columns of a Parquet file: NAME, or NAME_0, NAME_1, … if there are several. */
+struct dataset_column {
+    char name[DATASET_MAX_NAME];
+    enum dataset_element element;
+    int64_t size;  /* elements per row: a list if more than one */
+    int64_t count; /* of such columns */
+    bool read;     /* false: stored in the file but not read */
+};
 
 /* Keys of DLIO's section `dataset`, with its names. Initialise with dataset_layout_init. */
 struct dataset_layout {
@@ -61,6 +74,13 @@ struct dataset_layout {
     int64_t records_per_sample;          /* data sets records_0, records_1, … */
     int max_shape_count;                 /* 0: fixed size */
     int64_t max_shape[DATASET_MAX_DIMS]; /* of a sample's part in a data set; -1: without limit */
+
+    /* Parquet. Without columns there is one, `data`, of the record's bytes. */
+    struct dataset_column *columns; /* owned */
+    int column_count;
+    int64_t row_group;       /* rows of a group; 0: DLIO's default of 1024 */
+    bool read_whole;         /* all groups of a file are read together */
+    int64_t footer_bytes[2]; /* of training and evaluation files; set by dataset_layout_check */
 
     /* VLDB study's formats: total bytes of the training files, overriding the counts; 0: use the counts. */
     int64_t total_bytes;

@@ -105,6 +105,33 @@ static bool make_buffers(struct samples *s, struct error *err)
     return (s->raw && s->decoded && s->extents) || error_memory(err);
 }
 
+struct scanned {
+    const struct dataset_crew *crew;
+    const struct dataset_file *file;
+    struct dataset_difference *difference;
+};
+
+static bool compare_values(void *context, const struct dataset_values *values, struct error *err)
+{
+    const struct scanned *s = context;
+    return dataset_crew_go_on(s->crew, err) &&
+           s->file->layout->format->compare(s->file, values, s->difference, err) && !s->difference->differs;
+}
+
+/* Compares the samples of row groups, column by column. */
+static bool compare_units(const struct dataset_crew *crew, const struct dataset_file *file,
+                          const struct dataset_index *index, const char *path,
+                          const struct dataset_source *source, struct dataset_difference *difference,
+                          struct error *err)
+{
+    struct scanned scanned = {crew, file, difference};
+    struct dataset_scan scan = {.path = path, .source = source, .context = &scanned, .take = compare_values};
+    for (int64_t unit = 0; unit < index->units; unit++)
+        if (!file->layout->format->scan(index, unit, &scan, err))
+            return difference->differs;
+    return true;
+}
+
 /* Compares decoded samples. False: the file cannot be read in its format. */
 static bool dataset_compare_samples(const struct dataset_crew *crew, const struct dataset_file *file,
                                     const char *path, const struct dataset_source *const *parts,
@@ -115,7 +142,9 @@ static bool dataset_compare_samples(const struct dataset_crew *crew, const struc
     if (!dataset_open(file, &s.index, path, parts, err))
         return false;
     bool done = dataset_index_check(&s.index, file, path, err) && make_buffers(&s, err);
-    for (int64_t i = 0; i < file->samples && done && !difference->differs; i++)
+    if (done && s.index.units > 0)
+        done = compare_units(crew, file, &s.index, path, parts[0], difference, err);
+    for (int64_t i = 0; i < file->samples && s.index.units == 0 && done && !difference->differs; i++)
         done = dataset_crew_go_on(crew, err) && compare_sample(&s, i, path, parts, difference, err);
     if (done && !difference->differs && file->layout->format->beside)
         done = file->layout->format->beside(file, path, parts, err);

@@ -57,7 +57,9 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
         .accelerators = run->total,
         .shard = shard_of(run, files),
         .file_shuffle = shuffle_of(workload->reader.file_shuffle),
-        .sample_shuffle = shuffle_of(workload->reader.sample_shuffle),
+        .sample_shuffle = run->options->loader.layout->format->together
+                              ? ORDER_OFF
+                              : shuffle_of(workload->reader.sample_shuffle),
         .seed = (uint64_t)workload->train.seed,
         .entropy = run->options->entropy,
         .seed_change_epoch = workload->train.seed_change_epoch,
@@ -237,7 +239,21 @@ static bool reopens(const struct run *run)
     enum workload_loader loader = run->options->workload->reader.data_loader;
     const char *format = run->options->loader.layout->format->name;
     return (loader == WORKLOAD_LOADER_PYTORCH || loader == WORKLOAD_LOADER_DALI) &&
-           !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0;
+           !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0 && strcmp(format, "parquet") != 0;
+}
+
+/* Returns the batches that are read ahead. Samples that are read together come at once, and each worker has such a
+ * piece under way, as in DLIO, where a worker yields the batches of the row group that it holds. */
+static int prefetch_of(const struct run *run, int64_t batch)
+{
+    const struct workload_reader *reader = &run->options->workload->reader;
+    const struct dataset_layout *layout = run->options->loader.layout;
+    int64_t together = layout->format->together ? layout->format->together(layout) : 1;
+    if (together == 1 || reader->prefetch_size == 0)
+        return (int)reader->prefetch_size;
+    together = together < layout->samples_per_file ? together : layout->samples_per_file;
+    double batches = ceil((double)reader->read_threads * (double)together / (double)batch);
+    return at_most_int((int64_t)fmin(fmax(batches, (double)reader->prefetch_size), LOADER_MAX_WINDOW));
 }
 
 /* TensorFlow preprocesses in separate threads, PyTorch in its readers. */
@@ -256,7 +272,7 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
     loader.count = options->accelerators;
     loader.read_threads = (int)reader->read_threads;
     loader.workers = workers_of(reader);
-    loader.prefetch = (int)reader->prefetch_size;
+    loader.prefetch = prefetch_of(run, phase == METRICS_EVAL ? reader->batch_size_eval : reader->batch_size);
     loader.reopen = reopens(run);
     loader.once = reader->read_type == WORKLOAD_READ_MEMORY;
     loader.preprocess = reader->preprocess_time;

@@ -56,6 +56,10 @@ static bool find_layout(struct session *session, struct error *err)
         dataset_layout_release(&found);
         return false;
     }
+    if (!dataset_layout_choose(&found, &session->layout, err)) {
+        dataset_layout_release(&found);
+        return false;
+    }
     dataset_layout_release(&session->layout);
     session->layout = found;
     session->found = true;

@@ -409,18 +409,6 @@ static void threads_make_the_bytes_of_one(void **state)
     }
 }
 
-static void parquet_says_what_to_do(void **state)
-{
-    struct dataset_layout layout;
-    struct error err = {0};
-    (void)state;
-    dataset_layout_init(&layout);
-    layout.format = dataset_format_find("parquet");
-    assert_false(dataset_layout_check(&layout, &err));
-    assert_non_null(strstr(err.text, "Parquet"));
-    assert_non_null(strstr(err.text, "'raw'"));
-}
-
 static void a_total_is_for_the_study_alone(void **state)
 {
     struct dataset_layout layout;
@@ -453,7 +441,6 @@ int main(void)
         cmocka_unit_test(sets_are_resumed_and_one_byte_is_found),
         cmocka_unit_test(pictures_and_hdf5_are_resumed_and_one_byte_is_found),
         cmocka_unit_test(threads_make_the_bytes_of_one),
-        cmocka_unit_test(parquet_says_what_to_do),
         cmocka_unit_test(a_total_is_for_the_study_alone),
     };
     return cmocka_run_group_tests_name("dataset study", tests, NULL, NULL);

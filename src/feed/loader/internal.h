@@ -62,6 +62,7 @@ struct loader_file {
     struct dataset_index index;
     bool read_open;  /* the extents of opening have been read */
     bool read_whole; /* the array that holds all samples has been read */
+    bool located;    /* the index was read from the file, not derived from the layout */
     int64_t used;
 };
 

@@ -29,6 +29,7 @@
 
 #define LOADER_THREADS     128 /* default maximum */
 #define LOADER_MAX_THREADS 4096
+#define LOADER_MAX_WINDOW  65536 /* batches */
 #define LOADER_NEVER       INT64_MAX
 
 struct loader;

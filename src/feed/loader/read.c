@@ -88,9 +88,11 @@ static bool locate(struct loader_thread *thread, struct loader_file *file, struc
         sources[part] = (struct dataset_source){&contexts[part], file->sizes[part], read_source};
         parts[part] = &sources[part];
     }
-    file->read_open = true;
+    file->read_open = file->located = true;
+    const struct dataset_format *format = file->file.layout->format;
     const char *path = shown(thread, file);
-    if (!dataset_locate(file->file.layout->format, &file->index, path, parts, err))
+    if (!dataset_locate(format, &file->index, path, parts, err) ||
+        (format->choose && !format->choose(&file->index, file->file.layout, path, err)))
         return false;
     return !thread->loader->options.verify || dataset_index_check(&file->index, &file->file, path, err);
 }
@@ -212,6 +214,7 @@ static int64_t add_open(struct loader_thread *thread, struct loader_file *file)
     return file->index.open_count;
 }
 
+/* Reads a sample, or a unit of the index. */
 static bool let_go(struct loader_thread *thread, struct loader_file *file, int64_t sample, struct error *err)
 {
     int64_t count = add_open(thread, file);
@@ -219,6 +222,8 @@ static bool let_go(struct loader_thread *thread, struct loader_file *file, int64
     if (!shared || !file->read_whole)
         count += dataset_index_extents(&file->index, sample, thread->extents + count);
     file->read_whole = true;
+    while (file->index.units > 0 && count > 0 && thread->extents[count - 1].length == 0)
+        count--; /* a unit may have fewer extents than another */
     if (count > 1)
         qsort(thread->extents, (size_t)count, sizeof *thread->extents, compare_extents);
     count = join(thread->extents, count);
@@ -317,6 +322,71 @@ static bool decode(struct loader_thread *thread, struct loader_file *file, int64
     return ok;
 }
 
+/* ---- Row groups ---- */
+
+struct scanned {
+    struct loader_thread *thread;
+    struct loader_file *file;
+};
+
+static bool verify_values(void *context, const struct dataset_values *values, struct error *err)
+{
+    const struct scanned *scanned = context;
+    struct loader_thread *thread = scanned->thread;
+    const struct dataset_file *file = &scanned->file->file;
+    struct dataset_difference d;
+    int64_t start = clock_read(CLOCK_THREAD_CPUTIME_ID);
+    bool compared = file->layout->format->compare(file, values, &d, err);
+    thread->verify_cpu += clock_read(CLOCK_THREAD_CPUTIME_ID) - start;
+    if (!compared)
+        return decode_failed(thread, scanned->file, scanned->file->index.starts[values->unit], err);
+    return !d.differs ||
+           error_set(err, ERROR_INPUT,
+                     "%s: column '%s', sample %" PRId64 ": byte %" PRId64 " is %d, expected %d",
+                     shown(thread, scanned->file), values->name, d.sample, d.offset, d.found, d.expected);
+}
+
+static bool scan_unit(struct loader_thread *thread, struct loader_file *file, int64_t unit, struct error *err)
+{
+    const struct loader_options *options = &thread->loader->options;
+    struct scanned scanned = {thread, file};
+    struct source context = {thread, file->parts[0]};
+    const struct dataset_source source = {&context, file->sizes[0], read_source};
+    struct text path = {0};
+    text_add(&path, shown(thread, file));
+    struct dataset_scan scan = {.path = path.failed ? "a file of the data set" : path.data,
+                                .source = &source,
+                                .context = &scanned,
+                                .take = options->verify ? verify_values : NULL};
+    bool done = file->file.layout->format->scan(&file->index, unit, &scan, err);
+    thread->decode_cpu += scan.cpu;
+    text_release(&path);
+    return done;
+}
+
+/* Reads the units that begin with one of the samples [first, first + count). As in DLIO the footer is read once per
+ * pass, with the first of them. */
+static bool read_units(struct loader_thread *thread, struct loader_file *file, int64_t first, int64_t count,
+                       struct error *err)
+{
+    const struct loader_options *options = &thread->loader->options;
+    const struct dataset_index *index = &file->index;
+    int64_t low = 0, high = index->units;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (index->starts[middle] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    file->read_open = first > 0 || file->located;
+    for (int64_t unit = low; unit < index->units && index->starts[unit] - first < count; unit++)
+        if (!(options->decode || options->verify ? scan_unit(thread, file, unit, err)
+                                                 : let_go(thread, file, unit, err)))
+            return false;
+    return true;
+}
+
 /* Returns true if the sample was read before, and marks it as read. */
 static bool read_before(struct loader *loader, int64_t number)
 {
@@ -337,19 +407,29 @@ bool loader_read_sample(struct loader_thread *thread, const struct order_place *
     const struct loader_options *options = &thread->loader->options;
     int64_t number = place->file + (thread->loader->pass.eval ? options->layout->files_train : 0);
     int64_t before = delivered(thread);
+    const struct dataset_format *format = options->layout->format;
+    int64_t together = format->together ? format->together(options->layout) : 1;
     *bytes = 0;
     if (read_before(thread->loader, number * loader_numbers_per_file(options->layout) + place->sample))
         return true;
+    if (place->sample % together > 0) {
+        thread->samples++;
+        return true;
+    }
     struct loader_file *file = open_file(thread, number, err);
     if (!file)
         return false;
-    if (place->sample >= file->index.samples)
+    int64_t rest = file->file.samples - place->sample,
+            needed = place->sample + (together < rest ? together : rest) - 1;
+    if (needed >= file->index.samples)
         return error_set(err, ERROR_INPUT, "%s: has %" PRId64 " samples, but sample %" PRId64 " is needed",
-                         shown(thread, file), file->index.samples, place->sample);
+                         shown(thread, file), file->index.samples, needed);
     if (!make_room(thread, DATASET_MAX_OPEN + file->index.per_sample, err))
         return false;
     bool ok;
-    if (options->decode || options->verify) {
+    if (file->index.units > 0) {
+        ok = read_units(thread, file, place->sample, together, err);
+    } else if (options->decode || options->verify) {
         char *at;
         int64_t length;
         ok = keep(thread, file, place->sample, &at, &length, err) &&

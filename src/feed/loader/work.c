@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_WINDOW  65536
 #define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, approximately */
 #define MAX_PIECE   ((int64_t)64)      /* samples */
 #define STACK       ((size_t)1 << 20)
@@ -306,9 +305,9 @@ static bool check(const struct loader_options *options, struct error *err)
     if (options->count < 1 || options->read_threads < 0 || options->workers < 0 || options->prefetch < 0)
         return error_set(err, ERROR_INPUT,
                          "accelerators must be positive, read threads and prefetch not negative");
-    if (options->prefetch > MAX_WINDOW)
-        return error_set(err, ERROR_INPUT, "reader.prefetch_size: at most %d batches, found %d", MAX_WINDOW,
-                         options->prefetch);
+    if (options->prefetch > LOADER_MAX_WINDOW)
+        return error_set(err, ERROR_INPUT, "reader.prefetch_size: at most %d batches, found %d",
+                         LOADER_MAX_WINDOW, options->prefetch);
     if (options->max_threads < 0 || options->max_threads > LOADER_MAX_THREADS)
         return error_set(err, ERROR_INPUT, "read threads of a process: at most %d", LOADER_MAX_THREADS);
     return true;

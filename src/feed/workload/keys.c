@@ -55,7 +55,7 @@ static const char *const formats[] = {"tfrecord",
                                       "dlrm_binary",
                                       "criteo_text",
                                       NULL};
-static const char *const read_modes[] = {"row_group", "file", NULL};
+static const char *const read_modes[] = {"row_group", "file", "default", NULL};
 static const char *const file_accesses[] = {"multi", "shared", "collective", NULL};
 static const char *const contexts[] = {"fork", "spawn", "forkserver", NULL};
 
@@ -86,6 +86,16 @@ const char *workload_key_idle(const struct workload_key *key)
 {
     static const char idle[] = "no effect: ";
     return text_starts_with(key->meaning, idle) ? key->meaning + sizeof idle - 1 : NULL;
+}
+
+const char *workload_key_idle_with(const struct workload *workload, const struct workload_key *key)
+{
+    bool parquet = strcmp(workload->dataset.format, "parquet") == 0;
+    if (!parquet && text_starts_with(key->path, "dataset.parquet."))
+        return "the format is another one";
+    return parquet && strcmp(key->path, "reader.sample_shuffle") == 0
+               ? "row groups are read in order, as DLIO reads them"
+               : NULL;
 }
 
 int workload_key_index(const struct workload_key *key)

@@ -3,6 +3,7 @@
 #include "dataset/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool take_dims(int64_t *dims, int *count, const struct workload_integers *list, const char *path,
@@ -35,7 +36,10 @@ static bool take_words(struct dataset_layout *layout, const struct workload_data
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not supported",
                          data->record_element_type);
     return dataset_compression_find(data->compression, &layout->compression) ||
-           error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet only", data->compression);
+           error_set(
+               err, ERROR_INPUT,
+               "dataset.compression: '%s' is not supported: parquet files take none, gzip, snappy or zstd",
+               data->compression);
 }
 
 static void take_numbers(struct dataset_layout *layout, const struct workload_dataset *data)
@@ -54,6 +58,31 @@ static void take_numbers(struct dataset_layout *layout, const struct workload_da
     layout->records_per_sample = data->num_dset_per_record;
     layout->seed = (uint64_t)data->seed;
     layout->compressibility = data->compressibility;
+    layout->row_group = data->row_group_size;
+    layout->read_whole = strcmp(data->read_mode, "row_group") != 0;
+}
+
+/* Columns make up the record, whatever its length is said to be, as in DLIO. */
+static bool take_columns(struct dataset_layout *layout, const struct workload_columns *list,
+                         struct error *err)
+{
+    if (strcmp(layout->format->name, "parquet") != 0 || list->count == 0)
+        return true;
+    layout->columns = calloc((size_t)list->count, sizeof *layout->columns);
+    if (!layout->columns)
+        return error_memory(err);
+    layout->column_count = list->count;
+    for (int i = 0; i < list->count; i++) {
+        const struct workload_column *from = &list->values[i];
+        struct dataset_column *to = &layout->columns[i];
+        *to = (struct dataset_column){.size = from->size, .count = from->count, .read = from->read};
+        dataset_element_find(from->type, &to->element); /* a word of the same list */
+        if (strlen(from->name) >= sizeof to->name)
+            return error_set(err, ERROR_INPUT, "dataset.parquet.columns[%d]: a name has at most %zu bytes", i,
+                             sizeof to->name - 1);
+        snprintf(to->name, sizeof to->name, "%s", from->name);
+    }
+    return true;
 }
 
 bool workload_layout(const struct workload *workload, const struct workload_layout_choice *choice,
@@ -66,11 +95,15 @@ bool workload_layout(const struct workload *workload, const struct workload_layo
         layout->dlio_sizes = choice->dlio_sizes;
         layout->total_bytes = choice->total_bytes;
     }
-    return take_format(layout, data, err) && take_words(layout, data, err) &&
-           take_dims(layout->dims, &layout->dims_count, &data->record_dims, "dataset.record_dims", err) &&
-           take_dims(layout->chunk_dims, &layout->chunk_dims_count, &data->chunk_dims,
-                     "dataset.hdf5.chunk_dims", err) &&
-           take_dims(layout->max_shape, &layout->max_shape_count, &data->max_shape, "dataset.hdf5.max_shape",
-                     err) &&
-           dataset_layout_check(layout, err);
+    if (take_format(layout, data, err) && take_words(layout, data, err) &&
+        take_columns(layout, &data->columns, err) &&
+        take_dims(layout->dims, &layout->dims_count, &data->record_dims, "dataset.record_dims", err) &&
+        take_dims(layout->chunk_dims, &layout->chunk_dims_count, &data->chunk_dims, "dataset.hdf5.chunk_dims",
+                  err) &&
+        take_dims(layout->max_shape, &layout->max_shape_count, &data->max_shape, "dataset.hdf5.max_shape",
+                  err) &&
+        dataset_layout_check(layout, err))
+        return true;
+    dataset_layout_release(layout);
+    return false;
 }

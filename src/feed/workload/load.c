@@ -498,6 +498,7 @@ static bool warn_of_idle_keys(struct workload *workload, bool is_builtin, struct
     struct text list = {0};
     for (int i = 0; i < count; i++) {
         const char *reason = workload_key_idle(&keys[i]), *place = workload->given[i];
+        reason = reason ? reason : workload_key_idle_with(workload, &keys[i]);
         bool theirs = place && (!is_builtin || text_starts_with(place, "override "));
         if (reason && theirs && !is_default(workload, &keys[i]))
             add_idle(&list, keys[i].path, reason);

@@ -132,6 +132,9 @@ struct workload_dataset {
     int64_t num_dset_per_record;
     int64_t row_group_size; /* Parquet: rows */
     const char *read_mode;
+    int64_t generation_batch_size; /* this and the next two: DLIO's generator of Parquet; unused */
+    const char *partition_by;
+    bool use_s3dlio_gen;
     struct workload_columns columns;
     double compressibility; /* 0: random bytes; 1: all equal */
     int64_t seed;
