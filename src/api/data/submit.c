@@ -71,51 +71,40 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
 
 /* ---- runs ---- */
 
-/* Where runs stand that no other followed in time, they are kept aside, and *count is 0. */
-static bool set_aside(const struct submit_job *job, const char *runs, const char *const *names, int *count,
-                      struct error *err)
+/* Where runs stand that no other followed in time, they are kept aside. */
+static bool set_aside(const struct submit_job *job, const struct submission *there, struct error *err)
 {
-    struct arena arena = {0};
     bool done = true;
-    for (int i = 0; i < *count && done; i++) {
-        const char *to, *from = arena_format(&arena, "%s/%s", runs, names[i]);
-        done = from ? submit_path(&job->place, SUBMIT_EARLIER, names[i], &arena, &to, err) &&
-                          file_make_folders_of(to, err)
-                    : error_memory(err);
-        if (done && rename(from, to) != 0)
-            done = error_set(err, ERROR_FAILED, "%s: cannot be kept as %s: %s", from, to, strerror(errno));
+    for (int i = 0; i < there->count && done; i++) {
+        const struct submit_run *run = &there->runs[i];
+        const char *to;
+        done = submit_path(&job->place, SUBMIT_EARLIER, run->name, there->arena, &to, err) &&
+               file_make_folders_of(to, err);
+        if (done && rename(run->folder, to) != 0)
+            done = error_set(err, ERROR_FAILED, "%s: cannot be kept as %s: %s", run->folder, to,
+                             strerror(errno));
     }
-    arena_release(&arena);
-    *count = 0;
     return done;
 }
 
 /* Finds the runs that are there. They count as long as the next can follow in time: sooner than the shortest took. */
-static bool look(const struct submit_job *job, int *count, struct error *err)
+static bool look(struct submit_job *job, int *count, struct error *err)
 {
-    struct arena arena = {0};
-    const char *runs, **names;
-    int all = 0, found = 0;
-    double shortest = (double)INFINITY, last = 0;
-    bool done = submit_path(&job->place, SUBMIT_PHASES, "run", &arena, &runs, err) &&
-                submit_list(runs, &arena, &names, &all, err);
-    for (int i = 0; done && i < all; i++) {
-        struct submit_run run;
-        if (strcmp(names[i], "results.json") == 0)
-            continue;
-        done = submit_run_read(&run, &job->place, runs, names[i], &arena, err);
-        shortest = fmin(shortest, run.end - run.start);
-        last = fmax(last, run.end);
-        names[found++] = names[i];
-        submit_run_release(&run);
-    }
+    struct submission there;
     struct timespec now;
+    double shortest = (double)INFINITY, last = 0;
+    if (!submission_open(&there, &job->place, &job->arena, err))
+        return false;
+    for (int i = 0; i < there.count; i++) {
+        shortest = fmin(shortest, there.runs[i].end - there.runs[i].start);
+        last = fmax(last, there.runs[i].end);
+    }
     clock_gettime(CLOCK_REALTIME, &now);
-    if (done && found > 0 && found < SUBMIT_RUNS &&
-        !((double)now.tv_sec + 1e-9 * (double)now.tv_nsec - last < shortest))
-        done = set_aside(job, runs, names, &found, err);
-    *count = found;
-    arena_release(&arena);
+    bool late = there.count > 0 && there.count < SUBMIT_RUNS &&
+                !((double)now.tv_sec + 1e-9 * (double)now.tv_nsec - last < shortest);
+    bool done = !late || set_aside(job, &there, err);
+    *count = late ? 0 : there.count;
+    submission_close(&there);
     return done;
 }
 
@@ -224,25 +213,6 @@ static bool make_runs(struct submit_job *job, const char *name, bool *abandoned,
     return true;
 }
 
-static bool write_documents(struct submit_job *job, struct error *err)
-{
-    const char *folder, **names;
-    int all, count = 0;
-    if (!submit_path(&job->place, SUBMIT_PHASES, "run", &job->arena, &folder, err) ||
-        !submit_list(folder, &job->arena, &names, &all, err))
-        return false;
-    struct submit_run *runs = calloc((size_t)all + 1, sizeof *runs);
-    bool done = runs ? true : error_memory(err);
-    for (int i = 0; done && i < all; i++)
-        if (strcmp(names[i], "results.json") != 0)
-            done = submit_run_read(&runs[count++], &job->place, folder, names[i], &job->arena, err);
-    done = done && submit_documents(&job->place, runs, count, &job->arena, err);
-    for (int i = 0; i < count; i++)
-        submit_run_release(&runs[i]);
-    free(runs);
-    return done;
-}
-
 /* ---- the answer ---- */
 
 static const struct field place_fields[] = {
@@ -293,12 +263,18 @@ static void answer(const struct submit_place *place, const struct submit_report 
     json_close(json);
 }
 
+/* Writes the documents where they are to be made, and checks all. */
 static bool check_place(struct submit_job *job, struct api_report *to, int *failed, struct error *err)
 {
     struct submit_report report;
+    struct submission there;
     if (comm_rank(job->comm) > 0)
         return true;
-    if (!submit_check(&job->place, &report, &job->arena, err))
+    if (!submission_open(&there, &job->place, &job->arena, err))
+        return false;
+    bool done = (job->asked->check || submit_documents(&there, err)) && submit_check(&there, &report, err);
+    submission_close(&there);
+    if (!done)
         return false;
     *failed += report.rules.failed;
     answer(&job->place, &report, to);
@@ -344,8 +320,6 @@ static bool submit_all(struct submit_job *job, struct api_report *report, bool *
     for (size_t i = 0; !asked->check && done && i < asked->workload.count; i++)
         done = open_place(job, asked->workload.items[i], err) &&
                make_runs(job, asked->workload.items[i], abandoned, err) &&
-               comm_agree(job->comm, comm_rank(job->comm) > 0 || write_documents(job, err), "the documents",
-                          err) &&
                comm_agree(job->comm, check_place(job, report, &failed, err), "the rules", err);
     json_close(json);
     json_integer(json, "failed", failed);

@@ -13,12 +13,12 @@
 
 #define GIB (1024.0 * 1024 * 1024)
 
-double submit_mean(const struct submit_run *runs, int count)
+double submit_mean(const struct submission *submission)
 {
     double sum = 0;
-    for (int i = 1; i < count; i++)
-        sum += submit_number(&runs[i].summary, "metric.train_throughput_mean_samples_per_second");
-    return count == SUBMIT_RUNS ? sum / RULES_RUNS : (double)NAN;
+    for (int i = 1; i < submission->count; i++)
+        sum += submit_number(&submission->runs[i].summary, "metric.train_throughput_mean_samples_per_second");
+    return submission->count == SUBMIT_RUNS ? sum / RULES_RUNS : (double)NAN;
 }
 
 static bool save(const char *path, struct text *text, struct error *err)
@@ -30,22 +30,23 @@ static bool save(const char *path, struct text *text, struct error *err)
 }
 
 /* As `mlpstorage reports reportgen` lists runs, and the mean, rounded to two decimals (6.4). */
-static bool write_results(const struct submit_place *place, const struct submit_run *runs, int count,
-                          struct arena *arena, struct error *err)
+static bool write_results(const struct submission *submission, struct error *err)
 {
+    const struct submit_place *place = submission->place;
+    const struct submit_run *runs = submission->runs;
     static const char *const metrics[] = {"train_au_mean_percentage",
                                           "train_throughput_mean_samples_per_second",
                                           "train_io_mean_MB_per_second"};
     struct text text = {0};
     struct json json = {.out = &text};
     const char *path;
-    double mean = submit_mean(runs, count);
+    double mean = submit_mean(submission);
     json_open(&json, NULL, '{');
     json_string(&json, "workload", place->workload);
     json_integer(&json, "num_accelerators", place->accelerators);
     json_number(&json, "samples_per_second", round(mean * 100) / 100);
     json_open(&json, "runs", '[');
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < submission->count; i++) {
         json_open(&json, NULL, '{');
         json_string(&json, "run_id", runs[i].name);
         json_bool(&json, "warm_up", i == 0);
@@ -63,7 +64,7 @@ static bool write_results(const struct submit_place *place, const struct submit_
     }
     json_close(&json);
     json_close(&json);
-    return submit_path(place, SUBMIT_PHASES, "run/results.json", arena, &path, err)
+    return submit_path(place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err)
                ? save(path, &text, err)
                : (text_release(&text), false);
 }
@@ -273,10 +274,12 @@ static bool write_description(const struct submit_place *place, const struct sub
     return save(path, &text, err);
 }
 
-bool submit_documents(const struct submit_place *place, const struct submit_run *runs, int count,
-                      struct arena *arena, struct error *err)
+bool submit_documents(const struct submission *submission, struct error *err)
 {
-    return count == 0 || !runs[0].has_workload ||
-           (write_results(place, runs, count, arena, err) && write_description(place, &runs[0], arena, err) &&
-            write_datagen(place, &runs[0], arena, err) && write_datasize(place, &runs[0], arena, err));
+    const struct submit_place *place = submission->place;
+    const struct submit_run *first = &submission->runs[0];
+    struct arena *arena = submission->arena;
+    return submission->count == 0 || !first->has_workload ||
+           (write_results(submission, err) && write_description(place, first, arena, err) &&
+            write_datagen(place, first, arena, err) && write_datasize(place, first, arena, err));
 }

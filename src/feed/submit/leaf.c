@@ -383,7 +383,7 @@ static bool load_workload(struct submit_run *run, const char *name, struct arena
     return done || keep_fault(run, err);
 }
 
-bool submit_run_read(struct submit_run *run, const struct submit_place *place, const char *folder,
+static bool read_run(struct submit_run *run, const struct submit_place *place, const char *folder,
                      const char *name, struct arena *arena, struct error *err)
 {
     *run = (struct submit_run){.name = name, .folder = join(arena, folder, name)};
@@ -416,11 +416,37 @@ bool submit_run_read(struct submit_run *run, const struct submit_place *place, c
            keep_fault(run, err);
 }
 
-void submit_run_release(struct submit_run *run)
+bool submission_open(struct submission *submission, const struct submit_place *place, struct arena *arena,
+                     struct error *err)
 {
-    doc_release(&run->summary);
-    doc_release(&run->result);
-    doc_release(&run->seal);
-    if (run->has_workload)
-        workload_release(&run->workload);
+    const char **names;
+    int count;
+    *submission = (struct submission){.place = place, .arena = arena};
+    bool done = submit_path(place, SUBMIT_PHASES, "run", arena, &submission->folder, err) &&
+                submit_list(submission->folder, arena, &names, &count, err);
+    if (!done)
+        return false;
+    submission->runs = calloc((size_t)count + 1, sizeof *submission->runs);
+    done = submission->runs || error_memory(err);
+    for (int i = 0; i < count && submission->count < SUBMIT_MAX && done; i++)
+        if (strcmp(names[i], "results.json") != 0)
+            done = read_run(&submission->runs[submission->count++], place, submission->folder, names[i],
+                            arena, err);
+    if (!done)
+        submission_close(submission);
+    return done;
+}
+
+void submission_close(struct submission *submission)
+{
+    for (int i = 0; i < submission->count; i++) {
+        struct submit_run *run = &submission->runs[i];
+        doc_release(&run->summary);
+        doc_release(&run->result);
+        doc_release(&run->seal);
+        if (run->has_workload)
+            workload_release(&run->workload);
+    }
+    free(submission->runs);
+    *submission = (struct submission){0};
 }

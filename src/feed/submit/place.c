@@ -139,6 +139,12 @@ static int by_name(const void *one, const void *other)
     return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
 
+static bool not_read(const char *folder, int why, struct error *err)
+{
+    return why == ENOMEM ? error_memory(err)
+                         : error_set(err, ERROR_INPUT, "%s: cannot read: %s", folder, strerror(why));
+}
+
 bool submit_list(const char *folder, struct arena *arena, const char ***names, int *count, struct error *err)
 {
     DIR *open = opendir(folder);
@@ -146,21 +152,26 @@ bool submit_list(const char *folder, struct arena *arena, const char ***names, i
     *names = NULL;
     *count = 0;
     if (!open)
-        return errno == ENOENT || error_set(err, ERROR_INPUT, "%s: cannot read: %s", folder, strerror(errno));
-    while (readdir(open))
+        return errno == ENOENT || not_read(folder, errno, err);
+    for (errno = 0; readdir(open); errno = 0)
         all++;
+    int why = errno;
     rewinddir(open);
     *names = ARENA_ARRAY(arena, (size_t)all + 1, const char *);
-    for (struct dirent *entry; *names && *count < all && (entry = readdir(open));) {
+    errno = 0;
+    for (struct dirent *entry; *names && *count < all && (entry = readdir(open)); errno = 0) {
         if (entry->d_name[0] == '.')
             continue;
         (*names)[*count] = arena_string(arena, entry->d_name);
         if (!(*names)[(*count)++])
             *names = NULL;
     }
+    why = why ? why : errno;
     closedir(open);
     if (!*names)
         return error_memory(err);
+    if (why)
+        return not_read(folder, why, err);
     qsort(*names, (size_t)*count, sizeof **names, by_name);
     return true;
 }

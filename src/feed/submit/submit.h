@@ -80,19 +80,25 @@ struct submit_run {
 bool submit_complete(const struct submit_place *place, const char *folder, int number, const char *report,
                      struct arena *arena, struct error *err);
 
-/* Reads a run, whose faults are set, not returned: false is for memory alone. */
-bool submit_run_read(struct submit_run *run, const struct submit_place *place, const char *folder,
-                     const char *name, struct arena *arena, struct error *err);
-void submit_run_release(struct submit_run *run);
+/* Reads all runs that are there. Their faults are set, not returned: false is for memory alone. */
+struct submission {
+    const struct submit_place *place;
+    struct arena *arena;
+    const char *folder; /* of the runs */
+    struct submit_run *runs;
+    int count;
+};
+bool submission_open(struct submission *submission, const struct submit_place *place, struct arena *arena,
+                     struct error *err);
+void submission_close(struct submission *submission);
 
 /* ---- documents beside the runs (documents.c) ---- */
 
 /* Writes results.json, the leaves of datasize and datagen, and a draft of the system's description, where none is. */
-bool submit_documents(const struct submit_place *place, const struct submit_run *runs, int count,
-                      struct arena *arena, struct error *err);
+bool submit_documents(const struct submission *submission, struct error *err);
 
 /* The mean of the five runs behind the warm-up: samples/s. NAN: there are not as many. */
-double submit_mean(const struct submit_run *runs, int count);
+double submit_mean(const struct submission *submission);
 
 /* ---- all rules (rules.c) ---- */
 
@@ -102,8 +108,7 @@ struct submit_report {
     double samples_per_second, au; /* means; NAN: unknown */
 };
 
-bool submit_check(const struct submit_place *place, struct submit_report *report, struct arena *arena,
-                  struct error *err);
+bool submit_check(const struct submission *submission, struct submit_report *report, struct error *err);
 
 /* What to do next about a finding that failed, and its place in the rules of the edition. */
 const char *submit_next(const char *rule);
