@@ -188,8 +188,8 @@ static bool divide(struct finder *finder, const struct lane_stalls *lane, double
     size_t running = 0;
     bool done = (edges && since) || error_memory(finder->err);
     for (uint32_t i = 0; done && i < lane->slice_count; i++) {
-        edges[2 * i] = (struct edge){lane->slices[i].begin, i, false};
-        edges[2 * i + 1] = (struct edge){lane->slices[i].end, i, true};
+        edges[2 * (size_t)i] = (struct edge){lane->slices[i].begin, i, false};
+        edges[2 * (size_t)i + 1] = (struct edge){lane->slices[i].end, i, true};
     }
     done = done && sort_items(edges, 2 * lane->slice_count, sizeof *edges, by_time, finder->err);
     for (size_t i = 0; done && i < 2 * lane->slice_count; i++) {

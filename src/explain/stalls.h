@@ -1,8 +1,8 @@
-/* What the processes of a job did in files while its devices were idle: the ranks' profiles beside a trace of the kernel.
+/* What the processes of a job did in files while its devices were idle: profiles beside a trace of the kernel.
  *
  * Both clocks are UTC: a profile tells its base, a trace its times (trace/store). Of a rank's time in steps count its
- * idle times by `data`, with all calls of its process and of those that descend from it (workers of data loaders), and by
- * `host`, with calls of its process alone. An instant in which several calls run is divided among them, so that the
+ * idle times by `data`, with all calls of its process and of those that descend from it (workers of data loaders), and
+ * by `host`, with calls of its process alone. An instant in which several calls run is divided among them, so that the
  * times of files and of no call add up to the idle time. */
 #ifndef REHEARSE_EXPLAIN_STALLS_H
 #define REHEARSE_EXPLAIN_STALLS_H
@@ -11,7 +11,8 @@
 
 enum explain_call { CALLS_READ, CALLS_OPEN, CALLS_FAULT, CALLS_OTHER, EXPLAIN_CALLS };
 
-/* Times are seconds of a step and rank. cold, warm: in reads of which is known that no cache had them, or that one had. */
+/* Times are seconds of a step and rank. cold, warm: in reads of which is known that no cache had them, or that one
+ * had. */
 struct explain_file {
     const char *path;
     double time, cold, warm;

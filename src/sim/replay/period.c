@@ -267,7 +267,8 @@ static bool find(struct period *period, struct ranks_step **steps, size_t *count
     period->starts = malloc((period->count + 1) * sizeof *period->starts);
     if (!period->far || !period->starts)
         return error_memory(period->err);
-    if (!count_distances(period, 1) || (period->count > 2 * WINDOW && !count_distances(period, WINDOW)))
+    if (!count_distances(period, 1) ||
+        (period->count > (size_t)2 * WINDOW && !count_distances(period, WINDOW)))
         return false;
     choose(period);
     if (period->length == 0)
