@@ -392,10 +392,14 @@ static void place_op(struct io_plan *plan, struct io_op *op)
     op->bytes =
         event->class == TRACE_TRUNCATE ? (event->size > 0 ? event->size : 0) : trace_bytes_moved(event);
     op->offset = event->offset >= 0 ? event->offset : handle->next;
+    int64_t next = handle->next;
     if (event->class == TRACE_READ || event->class == TRACE_WRITE)
         handle->next = op->offset + op->bytes;
     if (op->bytes > plan->largest && event->class != TRACE_TRUNCATE)
         plan->largest = op->bytes;
+    handle->reads += event->class == TRACE_READ;
+    handle->jumps += event->class == TRACE_READ && op->offset != next;
+    handle->hits += event->class == TRACE_READ && event->cached == 1;
     handle->writes |= event->class == TRACE_WRITE;
     handle->aligned &= op->bytes == 0 || (op->offset % BLOCK == 0 && op->bytes % BLOCK == 0);
 }

@@ -249,6 +249,15 @@ static int64_t call_name(struct playing *playing, const struct io_op *op, struct
     return result;
 }
 
+/* Gives the advice that the recorded reads show: where nearly all of them jumped and missed, the kernel did not read ahead. */
+static int64_t advise(const struct io_handle *handle, const struct io_op *op, int fd)
+{
+    int code = op->drops ? posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) : 0;
+    if (code == 0 && handle->jumps > handle->reads / 2 && handle->hits < handle->reads / 10)
+        code = posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    return -code;
+}
+
 static int64_t call_handle(struct playing *playing, const struct io_op *op, struct error *err)
 {
     enum trace_class class = op->event.class;
@@ -267,8 +276,8 @@ static int64_t call_handle(struct playing *playing, const struct io_op *op, stru
         return status(fstat(fd, &info));
     if (class == TRACE_SEEK)
         return lseek(fd, op->offset, SEEK_SET) < 0 ? -errno : 0; /* reads and writes tell their places */
-    if (class == TRACE_OTHER) /* an advice that is not known to drop pages is not given */
-        return op->drops ? -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) : 0;
+    if (class == TRACE_OTHER)
+        return advise(&playing->player->plan->handles[op->handle], op, fd);
     if (class == TRACE_SYNC)
         return status(strcmp(trace_call_name(playing->player->plan->reader, op->event.call), "fdatasync") == 0
                           ? fdatasync(fd)

@@ -51,7 +51,9 @@ struct io_handle {
     uint32_t file;
     int64_t next;         /* where the last call ended, while the trace is read */
     bool writes, aligned; /* aligned: all its calls are of whole blocks */
-    bool implied;         /* it was open before the trace, or its open is not in it */
+    int64_t reads, jumps,
+        hits;     /* jumps: not where the one before ended; hits: of the page cache, as recorded */
+    bool implied; /* it was open before the trace, or its open is not in it */
 };
 
 struct io_thread {
