@@ -2,6 +2,7 @@
  * activity starts when it was recorded, its table is read back as it was, and two ranks with it have the same clock. */
 #include "sim/replay/parts.h"
 #include "sim/replay/play.h"
+#include "sim/replay/products.h"
 #include "sim/replay/ranks.h"
 #include "walk.h"
 
@@ -63,6 +64,18 @@ static void align(const struct replay *replay)
     ranks_release(&run);
 }
 
+/* Products have sizes and took time. */
+static void list_products(const struct replay *replay)
+{
+    struct replay_product *list;
+    struct error err = {0};
+    size_t count;
+    require(replay_products(replay, &list, &count, &err) && count <= replay->operation_count);
+    for (size_t i = 0; i < count; i++)
+        require(list[i].count > 0 && list[i].total > 0 && list[i].size.batch > 0 && list[i].size.k > 0);
+    free(list);
+}
+
 /* The parts of a merged file hold all its activities. */
 static void divide(const struct replay *replay)
 {
@@ -102,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     play(&graph, &typical, false);
     read_back(&replay);
     align(&replay);
+    list_products(&replay);
     divide(&replay);
     replay_graph_release(&graph);
     replay_release(&replay);

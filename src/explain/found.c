@@ -101,7 +101,7 @@ static double share_of_size(const struct explain *explain, int64_t value, bool c
     return all > 0 ? with / all : 0;
 }
 
-/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most of them share beside. */
+/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most share beside. */
 static void add_sizes(struct explain_found *found, const struct explain *explain)
 {
     double tokens = COVERS, hidden = COVERS;

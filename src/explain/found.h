@@ -15,7 +15,7 @@ struct explain_found {
     int64_t tokens, hidden; /* of a micro-batch on a device; width */
 };
 
-/* A group's description tells one degree: "TENSOR_MODEL_PARALLEL_GROUP", "mesh_tp". Of several at once it tells none. */
+/* The description of a group tells a degree, as "TENSOR_MODEL_PARALLEL_GROUP" or "mesh_tp"; of several it tells none. */
 void explain_find_job(struct explain_found *found, const struct explain *explain);
 
 #endif

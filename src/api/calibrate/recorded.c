@@ -1,6 +1,6 @@
-/* Measurements in recorded runs: traces of profilers as tables, which are then read as any other. Of products of one size
- * the median of their runs counts, of collectives of one kind, size and group that of their transfers: from the begin on
- * the last rank to the end, of those of which all ranks were recorded. */
+/* Measurements in recorded runs: traces of profilers as tables, which are then read as any other. Of products of one
+ * size the median of their runs counts, of collectives of one kind, size and group that of their transfers: from the
+ * begin on the last rank to the end, of those of which all ranks were recorded. */
 #include "api/calibrate/calibrate.h"
 #include "api/command.h"
 #include "core/file.h"
@@ -118,9 +118,10 @@ static bool write_transfers(struct calibrate_recorded *recorded, const struct ra
                       list[end].bytes == list[i].bytes;
              end++)
             ;
+        const struct transfer *median = &list[(i + end) / 2];
         text_format(&recorded->collectives, "%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.9g\n",
                     collective_kind_name(list[i].kind), list[i].ranks, (list[i].ranks + node - 1) / node,
-                    list[i].bytes, (double)list[(i + end) / 2].time / 1e9);
+                    list[i].bytes, (double)median->time / 1e9);
         recorded->collective_count++;
     }
     free(list);

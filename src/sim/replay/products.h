@@ -18,7 +18,7 @@ struct replay_product {
 /* Is an operation a product of matrices whose sizes its inputs tell? */
 bool replay_is_product(const char *name);
 
-/* Reads the sizes of the inputs of an operation, "64;4096,100;100,64;". False: it is no product, or one of other inputs. */
+/* Reads the sizes of an operation's inputs, "64;4096,100;100,64;". False: it is no product, or one of other inputs. */
 bool replay_product_size(const char *name, const char *dims, struct product_size *size);
 
 /* Lists the products, longest total first. The caller frees *list; none: *count 0. */
