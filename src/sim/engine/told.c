@@ -28,9 +28,9 @@ static bool take_told_task(struct engine *engine, struct telling *telling, int n
     const struct engine_system *system = engine->system;
     const struct engine_device *device = &system->devices[number];
     if (task->send > 0)
-        engine->ends[2 * device->ports[task->send - 1]] = 1 + device->rank;
+        engine->ends[2 * (size_t)device->ports[task->send - 1]] = 1 + device->rank;
     if (task->receive > 0)
-        engine->ends[2 * device->ports[task->receive - 1] + 1] = 1 + device->rank;
+        engine->ends[2 * (size_t)device->ports[task->receive - 1] + 1] = 1 + device->rank;
     if (task->group == 0)
         return true;
     int group = device->groups[task->group - 1], *seen = &telling->seen[system->template_count + group];
@@ -106,5 +106,5 @@ void engine_tell_ends(const struct engine *engine, const struct engine_device *d
         return;
     int channel = device->ports[port - 1];
     task->message = 1 + ((int64_t)channel << 24 | task->microbatch);
-    task->peer = engine->ends[2 * channel + send];
+    task->peer = engine->ends[2 * (size_t)channel + send];
 }
