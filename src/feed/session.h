@@ -40,6 +40,7 @@ struct session_host {
     double cpu_seconds;  /* user and system time of the run */
     double read_busy;    /* seconds, sum of all reading threads */
     double read_delayed; /* part of it without a processor */
+    double decoded;      /* part of it that decoding and comparing took, in seconds of a processor */
     double throttled;    /* seconds that control groups throttled its processes */
 };
 
@@ -154,8 +155,9 @@ bool session_run_with(struct session *session, const struct run_options *options
 struct session_loss {
     double late;       /* deadlines were noticed late */
     double delayed;    /* share of the readers' time spent waiting for a processor */
+    double decoded;    /* likewise, decoding and comparing */
     double throttled;  /* control groups throttled the run */
-    double au_at_best; /* upper bound of AU without these three */
+    double au_at_best; /* upper bound of AU without these */
 };
 
 /* Gathers the facts of all hosts; then rank 0 checks the run and, if requested, the rules. */

@@ -1,5 +1,6 @@
 /* The facts of all hosts, the checks of a run, and the verdict on the storage. */
 #include "core/file.h"
+#include "core/text.h"
 #include "core/unit.h"
 #include "feed/session.h"
 
@@ -43,6 +44,7 @@ static struct rank_facts own_facts(const struct session *session)
                 .cpu_seconds = run->cpu_seconds,
                 .read_busy = run->counts.busy,
                 .read_delayed = run->counts.delayed,
+                .decoded = run->counts.decode_cpu + run->counts.verify_cpu,
                 .throttled = run->throttled,
             },
         .first_of_host = comm_local_rank(comm) == 0,
@@ -89,6 +91,7 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     host->cpu_seconds += facts.host.cpu_seconds;
     host->read_busy += facts.host.read_busy;
     host->read_delayed += facts.host.read_delayed;
+    host->decoded += facts.host.decoded;
     host->throttled = fmax(host->throttled, facts.host.throttled);
     return true;
 }
@@ -207,17 +210,21 @@ static struct session_loss session_loss_of(const struct session *session,
                                            const struct metrics_figures *figures)
 {
     struct session_loss host = {.late = figures->lost};
-    double wall = 1e-9 * (double)(session->run.end - session->run.start), busy = 0.0, delayed = 0.0;
+    double wall = 1e-9 * (double)(session->run.end - session->run.start), busy = 0.0, delayed = 0.0,
+           decoded = 0.0;
     for (int i = 0; i < session->host_count; i++) {
         busy += session->hosts[i].read_busy;
         delayed += session->hosts[i].read_delayed;
+        decoded += session->hosts[i].decoded;
         if (wall > 0.0)
             host.throttled = fmax(host.throttled, fmin(session->hosts[i].throttled / wall, 1.0));
     }
     host.delayed = busy > 0.0 ? fmin(delayed / busy, 1.0) : 0.0;
+    host.decoded = busy > 0.0 ? fmin(decoded / busy, 1.0) : 0.0;
     /* An upper bound of what the host cost. At the barrier accelerators wait for one that waits for data. */
     double waited = figures->load + figures->barrier;
-    double cost = fmin(host.late + waited * fmax(host.delayed, host.throttled), 1.0);
+    double share = fmin(fmax(host.delayed, host.throttled) + host.decoded, 1.0);
+    double cost = fmin(host.late + waited * share, 1.0);
     host.au_at_best = cost < 1.0 ? fmin(figures->au / (1.0 - cost), 1.0) : 1.0;
     return host;
 }
@@ -230,7 +237,13 @@ static bool check_host(struct session *session, const struct metrics_figures *fi
     struct session_check *check = add_check(session, CHECK_HOST, kept_up ? SESSION_PASSED : SESSION_FAILED,
                                             (int64_t)llround(1e6 * session->run.whole.options.au_target),
                                             (int64_t)llround(1e6 * host.au_at_best));
-    if (!kept_up)
+    if (!kept_up && host.decoded > fmax(host.delayed, host.throttled))
+        say(check,
+            "decoding took %.1f %% of the readers' time, which waited for a CPU %.1f %%; without these, AU "
+            "could "
+            "reach %.1f %%",
+            100.0 * host.decoded, 100.0 * host.delayed, 100.0 * host.au_at_best);
+    else if (!kept_up)
         say(check,
             "timers fired late %.1f %% of the time, readers waited for a CPU %.1f %%, cgroups throttled the "
             "run %.1f %%; without these, AU could reach %.1f %%",
@@ -350,7 +363,12 @@ static void put_into_words(struct session *session, bool restored)
         snprintf(text, size, "%s%s", text_of(session, CHECK_AU), warm);
         return;
     case SESSION_HOST:
-        snprintf(text, size, "no verdict: the host could not keep up; give the run more CPUs");
+        snprintf(
+            text, size, "no verdict: the host could not keep up; %s",
+            text_starts_with(text_of(session, CHECK_HOST), "decoding")
+                ? "it is decoding that takes the time: give the run more CPUs and read threads, or leave out "
+                  "--decode"
+                : "give the run more CPUs");
         return;
     case SESSION_FROM_MEMORY:
         snprintf(text, size,

@@ -223,6 +223,7 @@ static const struct field host_fields[] = {
     OF_HOST("cpu_seconds", cpu_seconds, FIELD_DOUBLE),
     OF_HOST("read_seconds", read_busy, FIELD_DOUBLE),
     OF_HOST("read_seconds_without_processor", read_delayed, FIELD_DOUBLE),
+    OF_HOST("read_seconds_decoding", decoded, FIELD_DOUBLE),
     OF_HOST("throttled_seconds", throttled, FIELD_DOUBLE),
     FIELD_CLOSE,
 };
