@@ -60,7 +60,7 @@ static bool is_start(const struct schedule *schedule, int chunks, bool any_place
     bool searched = schedule->make == maker_best || schedule->make == maker_zb_1p ||
                     schedule->make == maker_zb_2p || schedule->make == maker_v_1p;
     if (searched || schedule->two_chains || schedule->no_flush || schedule->cuts_sequence ||
-        schedule->pairs_memory)
+        schedule->moves != NULL)
         return false;
     return schedule->chunks == chunks || (schedule->chunks == 0 && chunks > 1) ||
            (schedule->chunks == 1 && any_placement);

@@ -5,6 +5,7 @@
 #ifndef REHEARSE_SCHEDULE_SCHEDULE_H
 #define REHEARSE_SCHEDULE_SCHEDULE_H
 
+#include "schedule/moves.h"
 #include "schedule/order.h"
 #include "schedule/shape.h"
 
@@ -18,7 +19,7 @@ struct schedule {
     bool no_flush;       /* iterations run into each other */
     bool
         cuts_sequence; /* the chunks that a shape asks for are slices of the sequence (2 if it asks for none) */
-    bool pairs_memory;      /* devices d and p - 1 - d share their memory */
+    moves_memory *moves;    /* activations leave their device; NULL: none */
     bool fills_memory;      /* sets no limit of its own: it takes what shape->memory allows */
     schedule_maker *within; /* of a shape with a memory of its own, unless that is large; NULL: the same */
     schedule_maker *make;   /* sets the device of each stage, and adds the passes */

@@ -145,24 +145,6 @@ static bool find_bound(struct trial *trial, const struct trial_options *options,
     return false;
 }
 
-/* BPipe: a device keeps half of its pair's micro-batches and one that is on its way; the others are on its twin. */
-static void pair_memory(struct trial *trial)
-{
-    struct timing_device *devices = trial->timing.devices;
-    int last = trial->devices - 1;
-    double most = floor((trial->devices + 3) / 2.0);
-    trial->timing.peak = 0.0;
-    for (int device = 0; device < trial->devices; device++) {
-        double over = devices[device].peak - most;
-        if (over <= 0.0)
-            continue;
-        devices[device].peak = most;
-        devices[last - device].peak += over;
-    }
-    for (int device = 0; device < trial->devices; device++)
-        trial->timing.peak = fmax(trial->timing.peak, devices[device].peak);
-}
-
 /* Plays the order, whose costs are set. */
 static bool time_order(struct trial *trial, struct error *err)
 {
@@ -174,9 +156,8 @@ static bool time_order(struct trial *trial, struct error *err)
     if (!timing_of_order(order, &trial->options, true, &trial->timing, err))
         return false;
     trial->own_peak = trial->timing.peak;
-    if (trial->schedule != NULL && trial->schedule->pairs_memory)
-        pair_memory(trial);
-    return true;
+    return trial->schedule == NULL || trial->schedule->moves == NULL ||
+           trial->schedule->moves(order, trial->options.costs, &trial->timing, err);
 }
 
 /* Puts the messages of a file on streams. One that takes no time holds nothing up. */

@@ -6,10 +6,11 @@
 #include <string.h>
 
 static const char *const names[] = {
-    "gpipe",  "looped-bfs", "1f1b",   "eager-1f1b", "interleaved",    "pipedream",
-    "2bw",    "chimera",    "zb-h1",  "zb-h2",      "interleaved-zb", "zb-v",
-    "v-half", "v-min",      "hanayo", "dualpipe",   "dualpipev",      "zb-1p",
-    "zb-2p",  "v-1p",       "best",   "seq-1f1b",   "bpipe",          "group-interleaved"};
+    "gpipe",       "looped-bfs", "1f1b",   "eager-1f1b", "interleaved",    "pipedream",
+    "2bw",         "chimera",    "zb-h1",  "zb-h2",      "interleaved-zb", "zb-v",
+    "v-half",      "v-min",      "hanayo", "dualpipe",   "dualpipev",      "zb-1p",
+    "zb-2p",       "v-1p",       "best",   "seq-1f1b",   "bpipe",          "group-interleaved",
+    "pipe-offload"};
 
 #define NAMES (int)(sizeof names / sizeof *names)
 
@@ -103,7 +104,7 @@ static bool best_is_best(struct law_case *kase)
     struct question other = kase->question;
     question_set(&other, "schedule", "best");
     const char *name = question_value(&kase->question, "schedule");
-    if (strcmp(name, "seq-1f1b") == 0 || strcmp(name, "bpipe") == 0)
+    if (strcmp(name, "seq-1f1b") == 0 || strcmp(name, "bpipe") == 0 || strcmp(name, "pipe-offload") == 0)
         return true; /* the search neither cuts sequences nor moves activations */
     /* one without a bound keeps two copies of each stage, which the search does not */
     if (!kase->answer.handle || !is_small(kase) || isnan(rh_number(kase->answer.handle, "lower_bound")))

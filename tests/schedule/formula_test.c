@@ -73,6 +73,34 @@ static void formulas_are_exact_under_their_conditions(void **state)
     assert_true(with_formula >= 12);
 }
 
+/* Activations that go to the host change no time, and leave room. */
+static void the_host_takes_memory_alone(void **state)
+{
+    (void)state;
+    const double one = 1.0, none = 0.0;
+    for (int shape = 0; shape < 48; shape++) {
+        struct trial trials[2];
+        struct error err;
+        int chunks = 0;
+        const struct trial_options options = {.devices = 1 + shape % 8,
+                                              .microbatches = 1 + shape / 2,
+                                              .chunks = 2 + shape % 3,
+                                              .forward = {&one, 1},
+                                              .input = {&one, 1},
+                                              .weight = {&one, 1},
+                                              .send = {&none, 1}};
+        assert_true(trial_by_name(schedule_find("gis", &chunks, &err), &options, &trials[0], &err));
+        assert_true(trial_by_name(schedule_find("pipe-offload", &chunks, &err), &options, &trials[1], &err));
+        const struct timing *all = &trials[0].timing, *some = &trials[1].timing;
+        assert_true(some->extent.makespan == all->extent.makespan);
+        assert_true(some->peak <= all->peak + 1e-9 && some->peak > 0.0);
+        if (options.devices >= 4 && options.microbatches >= options.devices)
+            assert_true(some->peak < all->peak);
+        trial_release(&trials[0]);
+        trial_release(&trials[1]);
+    }
+}
+
 /* Times of each device are shared out to its stages, times of each stage are not. */
 static void times_are_shared_by_the_chunks_of_a_device(void **state)
 {
@@ -189,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas_are_exact_under_their_conditions),
+        cmocka_unit_test(the_host_takes_memory_alone),
         cmocka_unit_test(times_are_shared_by_the_chunks_of_a_device),
         cmocka_unit_test(times_of_devices_follow_the_stages),
         cmocka_unit_test(a_search_knows_the_costs_on_other_devices),

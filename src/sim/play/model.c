@@ -375,10 +375,10 @@ static bool make_order(struct play_model *model, struct play_pipeline *pipeline,
         return error_set(err, ERROR_INPUT, "%s: schedule.kind: %s", plan->path, unknown.text);
     if (!model->schedule)
         return error_set(err, unknown.kind, "%s", unknown.text);
-    if (model->schedule->cuts_sequence || model->schedule->pairs_memory)
+    if (model->schedule->cuts_sequence || model->schedule->moves)
         return error_set(err, ERROR_USAGE, "schedule %s: a plan has no times and memory of %s", name,
                          model->schedule->cuts_sequence ? "slices of a sequence"
-                                                        : "activations that move between devices");
+                                                        : "activations that leave their device");
     if (model->schedule->chunks == 0 && chunks == 0 && plan->chunks > 1 && !model->schedule->fills_memory)
         chunks = plan->chunks;
     if (model->schedule->chunks == 0 && chunks == 1 &&
