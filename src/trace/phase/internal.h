@@ -6,8 +6,8 @@
 #include "core/hash.h"
 #include "trace/store/store.h"
 
-/* The events of a trace in the order of time, which each rule goes through. The first time they are read; where they are
- * not too many, they are kept for the next. */
+/* The events of a trace in the order of time, which each rule goes through. They are read the first time, and kept for
+ * the next where they are not too many. */
 struct phase_events {
     struct trace_reader *reader;
     struct trace_cursor *cursor; /* NULL: the kept ones are at hand */
