@@ -197,12 +197,14 @@ static bool read_bare(struct json_stream *stream, enum json_piece *piece, struct
     for (;;) {
         if (!look(stream, &byte, err))
             return false;
-        if (!is_bare(byte))
+        const char *start = stream->at;
+        while (byte != END && stream->at < stream->end && is_bare(*stream->at))
+            stream->at++;
+        if (stream->at == start)
             break;
-        char c = (char)byte;
-        if (!keep(stream, &c, 1, err))
+        stream->column += stream->at - start;
+        if (!keep(stream, start, (size_t)(stream->at - start), err))
             return false;
-        take(stream);
     }
     *piece = JSON_NUMBER;
     if (is_number(stream->text))

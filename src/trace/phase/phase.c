@@ -483,11 +483,32 @@ static bool search_phases(struct search *search, struct trace_phase **phases, si
     return put_together(search, phases, number, err);
 }
 
+/* Is anything read or written at all? Sets *found. */
+static bool find_data(struct trace_reader *reader, bool *found, struct error *err)
+{
+    static const enum trace_class classes[] = {TRACE_READ, TRACE_WRITE, TRACE_FAULT};
+    *found = false;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes && !*found; i++) {
+        struct trace_event event;
+        const struct trace_filter filter = {(int64_t)classes[i], INT64_MIN, INT64_MAX, true};
+        struct trace_cursor *cursor = trace_events(reader, &filter, err);
+        *found = trace_next_event(cursor, &event);
+        if (!trace_cursor_close(cursor, err))
+            return false;
+    }
+    return true;
+}
+
 bool trace_phases_find(struct trace_reader *reader, struct trace_phase **phases, size_t *number,
                        struct error *err)
 {
     struct search search = {.reader = reader, .events = {.reader = reader}, .first_ns = INT64_MAX};
-    bool done = search_phases(&search, phases, number, err);
+    bool data;
+    *phases = NULL;
+    *number = 0;
+    if (!find_data(reader, &data, err))
+        return false;
+    bool done = !data || search_phases(&search, phases, number, err);
     for (int kind = 0; kind <= PHASE_EVAL; kind++)
         hash_map_release(&search.rounds[kind].places);
     phase_data_release(&search.data);
