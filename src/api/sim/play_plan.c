@@ -43,8 +43,11 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
 {
     char title[200], time[32];
     struct simulate_files files;
+    int64_t world = 0;
     if (!simulate_wants_tasks(given))
         return true;
+    for (int i = 0; i < result->device_count; i++)
+        world += result->devices[i].members;
     snprintf(title, sizeof title, "%.80s, %.40s: iteration %s simulated, bubble %.3g %%",
              plan->model ? plan->model : "plan", result->schedule,
              unit_format(time, sizeof time, result->seconds, UNIT_TIME, 4), 100 * result->bubble);
@@ -60,7 +63,7 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     const struct chrome_options trace = {.device_name = plan->type_count == 1 ? plan->types[0].name : NULL,
                                          .device_memory =
                                              plan->type_count == 1 ? (double)plan->types[0].nodes.memory : 0,
-                                         .world_size = result->device_count};
+                                         .world_size = world};
     bool ok = simulate_files_open(&files, given, &look, &trace, err);
     if (ok) {
         struct sim_result again;
