@@ -279,6 +279,65 @@ static void test_rails(void **state)
     assert_true(fabs((double)at_once(4, from, one, 2, CLUSTER(2, 2, "")) / alone - 2) < 0.003);
 }
 
+/* --- collectives of messages -------------------------------------------------------------------------------- */
+
+#define RING       8
+#define RING_STEPS (2 * (RING - 1))
+#define RING_BYTES (1 << 28)
+
+/* Messages of `steps` steps: to the next rank, or to each other one in turn. */
+static double by_messages(int steps, bool pairs)
+{
+    static struct shown list[2 * RING * RING_STEPS];
+    static char told[2 * RING * RING_STEPS][160];
+    struct played played;
+    size_t count = 0;
+    for (int rank = 0; rank < RING; rank++)
+        for (int step = 0; step < steps; step++) {
+            int by = pairs ? step + 1 : 1;
+            for (int receives = 0; receives <= 1; receives++, count++) {
+                snprintf(told[count], sizeof *told,
+                         "\"Collective name\": \"%s\", \"%s Rank\": %d, \"Seq\": %d, "
+                         "\"In msg nelems\": %d, \"dtype\": \"Byte\"",
+                         receives ? "recv" : "send", receives ? "Src" : "Dst",
+                         (rank + (receives ? RING - by : by)) % RING, step, RING_BYTES / RING);
+                list[count] = (struct shown){rank, 24 + 4 * receives, "ncclDevKernel_SendRecv", 8.0 * step,
+                                             8,    told[count]};
+            }
+        }
+    open_run(&played, RING, list, count);
+    assert_int_equal(played.network.messages, count / 2);
+    double span = (double)play_on(&played, CLUSTER(8, 1, ""));
+    close_run(&played);
+    return span;
+}
+
+static double by_collective(const char *name)
+{
+    struct shown list[RING];
+    char told[160];
+    struct played played;
+    snprintf(told, sizeof told,
+             "\"Collective name\": \"%s\", \"Process Group Name\": \"0\", \"In msg nelems\": %d, "
+             "\"dtype\": \"Byte\"",
+             name, RING_BYTES);
+    for (int rank = 0; rank < RING; rank++)
+        list[rank] = (struct shown){rank, 20, "ncclDevKernel_x", 0, 8, told};
+    open_run(&played, RING, list, RING);
+    double span = (double)play_on(&played, CLUSTER(8, 1, ""));
+    close_run(&played);
+    return span;
+}
+
+/* ASTRA-sim's benchmarks as messages over the links: what their collectives take by the cost model. */
+static void test_benchmarks(void **state)
+{
+    (void)state;
+    assert_true(fabs(by_messages(RING_STEPS, false) / by_collective("allreduce") - 1) < 0.05);
+    assert_true(fabs(by_messages(RING - 1, false) / by_collective("reduce_scatter") - 1) < 0.05);
+    assert_true(fabs(by_messages(RING - 1, true) / by_collective("all_to_all") - 1) < 0.05);
+}
+
 /* --- other degrees ---------------------------------------------------------------------------------------- */
 
 /* 4 ranks: 10 us and 1 ns for each of 10,000 and 40,000 bytes. */
@@ -314,7 +373,7 @@ int main(void)
         cmocka_unit_test(test_waits),          cmocka_unit_test(test_crossed),
         cmocka_unit_test(test_messages),       cmocka_unit_test(test_incast),
         cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_rails),
-        cmocka_unit_test(test_replicas),
+        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_benchmarks),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
