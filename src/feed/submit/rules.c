@@ -273,8 +273,8 @@ static bool read_hosts(const struct check *check, const struct submit_run *run, 
     for (const struct doc_node *one = *count > 0 ? list->first_child : NULL; one; one = one->next, host++) {
         const struct doc_node *name = doc_find(one, "name"), *accelerators = doc_find(one, "accelerators");
         snprintf(host->name, sizeof host->name, "%s", name && name->text ? name->text : "?");
-        host->accelerators = accelerators ? (int)accelerators->number : 0;
-        host->memory = gib ? (int64_t)(gib->number * GIB) : 0;
+        host->accelerators = accelerators ? (int)fmin(fmax(accelerators->number, 0), 1e6) : 0;
+        host->memory = gib ? (int64_t)fmin(fmax(gib->number * GIB, 0), 1e18) : 0;
         gib = gib ? gib->next : NULL;
     }
     return true;
