@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define PAGE_BYTES ((int64_t)1 << 20)
-#define VALUES     256 /* of a dictionary */
-#define PACKED_ROW 8   /* rows of fewer elements have their levels bit by bit */
+#define VALUES     ((int64_t)256) /* of a dictionary */
+#define PACKED_ROW 8              /* rows of fewer elements have their levels bit by bit */
 
 /* The type that holds an element, the converted type that says so (-1: none needed) and its bytes in a page. */
 static const struct holder {
@@ -140,28 +140,47 @@ static enum parquet_encoding encoding_of(const struct parquet_column *column)
     return has_dictionary(column) ? PARQUET_RLE_DICTIONARY : PARQUET_PLAIN;
 }
 
+/* Sizes are computed without memory, so that they cannot fail. */
+static int64_t varint_bytes(int64_t value)
+{
+    int64_t bytes = 1;
+    for (; value > 127; value >>= 7)
+        bytes++;
+    return bytes;
+}
+
+static int64_t front_bytes(const struct parquet_column *column, int64_t rows)
+{
+    int64_t size = column->size, values = rows * size, packed = (values + 7) / 8;
+    int64_t bytes = 4 + varint_bytes(2 * values) + 1;
+    if (size >= PACKED_ROW)
+        bytes += 4 + rows * (3 + varint_bytes(2 * (size - 1)));
+    else if (size > 1)
+        bytes += 4 + varint_bytes(2 * packed + 1) + packed;
+    return bytes + (has_dictionary(column) ? 1 + varint_bytes(2 * packed + 1) : 0);
+}
+
+static int64_t head_bytes(enum parquet_page type, int64_t values, int64_t bytes,
+                          enum parquet_encoding encoding)
+{
+    char room[256]; /* no head is as long */
+    struct text head = {.data = room, .capacity = sizeof room};
+    put_head(&head, type, values, bytes, bytes, encoding);
+    return (int64_t)head.length;
+}
+
 static int64_t page_bytes(const struct parquet_column *column, int64_t rows)
 {
-    struct text front = {0}, head = {0};
-    put_front(&front, column, rows);
-    int64_t plain = (int64_t)front.length + value_bytes(column, rows);
-    put_head(&head, PARQUET_DATA, rows * column->size, plain, plain, encoding_of(column));
-    int64_t bytes = front.failed || head.failed ? -1 : (int64_t)head.length + plain;
-    text_release(&front);
-    text_release(&head);
-    return bytes;
+    int64_t plain = front_bytes(column, rows) + value_bytes(column, rows);
+    return head_bytes(PARQUET_DATA, rows * column->size, plain, encoding_of(column)) + plain;
 }
 
 int64_t parquet_chunk_bytes(const struct parquet_column *column, int64_t rows, int64_t *dictionary)
 {
-    struct text head = {0};
     int64_t each = page_rows(column, rows), full = rows / each, left = rows % each;
     *dictionary = 0;
-    if (has_dictionary(column)) {
-        put_head(&head, PARQUET_DICTIONARY, VALUES, 4 * VALUES, 4 * VALUES, PARQUET_PLAIN);
-        *dictionary = (int64_t)head.length + 4 * VALUES;
-        text_release(&head);
-    }
+    if (has_dictionary(column))
+        *dictionary = head_bytes(PARQUET_DICTIONARY, VALUES, 4 * VALUES, PARQUET_PLAIN) + 4 * VALUES;
     return *dictionary + full * page_bytes(column, each) + (left > 0 ? page_bytes(column, left) : 0);
 }
 
