@@ -14,9 +14,9 @@ moves_memory moves_to_twin;
 
 /* PipeOffload (arXiv 2503.01328; sail-sg/zero-bubble-pipeline-parallelism, scheduler/offloading.py): activations of the
  * first half of a device's chunks, which live longest, are copied to the host after their forward pass and back before
- * their backward pass. A copy each way takes half of the seconds of its chunk's passes (the authors' --offload-time 0.5),
- * one after the other in each direction, as late as can be on the way back. One that would not be out before it had to
- * come back stays. Copies are hidden. */
+ * their backward pass. A copy each way takes half of the seconds of its chunk's passes (the authors' --offload-time
+ * 0.5), one after the other in each direction, as late as can be on the way back. One that would not be out before it
+ * had to come back stays. Copies are hidden. */
 moves_memory moves_to_host;
 
 #endif

@@ -19,8 +19,8 @@
  *     interleaved     Megatron-LM (arXiv 2104.04473; megatron/core/pipeline_parallel/schedules.py), v chunks of a
  *                     device
  *                                              2 (p - d - 1) + (v - 1) group           whole
- *     grouped         the interleaved order of PipeOffload (arXiv 2503.01328): small groups, no second pass ahead, and W
- *                     at once (sail-sg/zero-bubble-pipeline-parallelism, scheduler/group_interleaved_1f1b.py)
+ *     grouped         the interleaved order of PipeOffload (arXiv 2503.01328): small groups, no second pass ahead, W at
+ *                     once (sail-sg/zero-bubble-pipeline-parallelism, scheduler/group_interleaved_1f1b.py)
  *                                              p - d - 1 + (v - 1) group               0
  *     interleaved ZB  PyTorch's ScheduleInterleavedZeroBubble, ZB-H1 with chunks
  *                                              p - d - 1 + (v - 1) group               d
@@ -28,8 +28,8 @@
  * With chunks, micro-batches go in groups, each group through all chunks of a device before the next group. Megatron
  * requires that the last group is whole or at least as large as the pipeline; its group is as large as the pipeline by
  * default. Here the group is the smallest of at least that size that fulfils the requirement, so that any number of
- * micro-batches has an order. PipeOffload's is of half a pipeline, the smallest that its authors let be, which keeps the
- * fewest activations; its last group leaves out what there is no micro-batch for.
+ * micro-batches has an order. PipeOffload's is of half a pipeline, the smallest that its authors let be, which keeps
+ * the fewest activations; its last group leaves out what there is no micro-batch for.
  *
  * PipeDream (arXiv 1806.03377) and PipeDream-2BW (arXiv 2006.09503) are 1F1B over all iterations of the shape without a
  * flush. PipeDream's weights change after each micro-batch, and device d keeps p - d versions; 2BW's change after each

@@ -132,7 +132,7 @@ struct engine_device {
     int port_count, group_count, route_count;
     double factor; /* plain tasks of stream 0 take this many times their seconds (a straggler); 0 means 1 */
     double slow_from, slow_until; /* seconds between which the factor holds; until 0: always */
-    uint64_t key;  /* of the device's jitter */
+    uint64_t key;                 /* of the device's jitter */
     int64_t memory[MEMORY_KINDS]; /* at the beginning */
 };
 

@@ -7,8 +7,8 @@
  * all bits, are functions of the set of flows, and n flows of weight w are one flow of weight n w.
  *
  * A link that cannot be filled, though all its flows go at their own rates, holds nobody back: it joins no flows to
- * others, and a flow over such links alone has its own rate at once. Only where a sink is told what links carry do rates
- * go through these links, too; they are the same.
+ * others, and a flow over such links alone has its own rate at once. Only where a sink is told what links carry do
+ * rates go through these links, too; they are the same.
  *
  * A flow whose rate changes notes the seconds that are left; one that was never slowed ends exactly `seconds` after its
  * beginning. */

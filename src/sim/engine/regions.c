@@ -64,7 +64,7 @@ static bool make_rolls(const struct engine *engine, struct rolls *rolls)
     size_t groups = (size_t)engine->system->group_count, devices = (size_t)engine->system->device_count;
     rolls->first = calloc(groups + 2, sizeof *rolls->first);
     for (int fill = 0; fill < 2 && rolls->first != NULL; fill++) {
-        /* counted two places on, then filled one place on, where each group's first then is the end of the one before */
+        /* counted two places on, then filled one place on, where a first is the end of the group before */
         for (size_t d = 0; d < devices; d++) {
             const struct device *device = &engine->devices[d];
             for (int i = 0; i < device->order->groups; i++) {
