@@ -1,5 +1,5 @@
-/* `rehearse simulate --replay FOLDER`: the ranks of a run played together in one clock, over the network of the trace or
- * a described one, and what is missing. */
+/* `rehearse simulate --replay FOLDER`: the ranks of a run played together in one clock, over the network of the trace
+ * or a described one, and what is missing. */
 #include "api/sim/replay_report.h"
 #include "api/sim/simulate.h"
 #include "core/fields.h"
@@ -193,8 +193,8 @@ static void find_recorded(struct played_ranks *played)
     played->recorded = end > begin ? end - begin : 0;
 }
 
-/* On the trace's own network, as recorded and as fitted; on the cluster; and what was asked for, on the cluster if there
- * is one. */
+/* On the trace's own network, as recorded and as fitted; on the cluster; and what was asked for, on the cluster if
+ * there is one. */
 static bool play_together(struct played_ranks *played, const struct replay_options *options, int64_t data,
                           const struct cluster *cluster, struct error *err)
 {

@@ -2,8 +2,8 @@
  *
  * Each rank keeps its own causes (graph.h). What ties ranks together are exchanges: a collective of a group, or a send
  * and its receive. An exchange begins when all that it needs are there, its transfer takes the time that the network
- * needs, and then it ends on each rank, with the rank's own recorded delay after the end of the transfer. So waiting for
- * others is no part of a kernel's time any more: whoever comes earlier waits longer.
+ * needs, and then it ends on each rank, with the rank's own recorded delay after the end of the transfer. So waiting
+ * for others is no part of a kernel's time any more: whoever comes earlier waits longer.
  *
  * Of a recorded exchange, on the aligned clock: the transfer lasts from the last start to the first end. If one rank
  * ended before another one began, the exchange does not need all: a broadcast's root goes on, a small send is buffered;
@@ -89,8 +89,8 @@ bool network_fit(struct replay_network *network, const struct ranks *run, int64_
 bool network_price(struct replay_network *network, const struct ranks *run, const struct cluster *cluster,
                    int64_t data, struct error *err);
 
-/* Sets which groups hold the data-parallel replicas, by what the trace calls them; where there is only one kind of group,
- * that is theirs. ERROR_USAGE, with the groups' names, if none is known. The caller frees *is_data. */
+/* Sets which groups hold the data-parallel replicas, by what the trace calls them; where there is only one kind of
+ * group, that is theirs. ERROR_USAGE, with the groups' names, if none is known. The caller frees *is_data. */
 bool network_find_data(const struct replay_network *network, const struct ranks *run, bool **is_data,
                        struct error *err);
 

@@ -2,8 +2,8 @@
  * them go on. Beginnings and ends of exchanges are timers, the earliest of which fires when no rank can go on: nothing
  * that follows can come before it. Links are shared by the engine's flows (sim/engine/flow.c).
  *
- * Where no timer is left and some rank still waits, an exchange was matched that did not await all of its ranks: the one
- * whose ranks have waited longest goes on with those that are there, and is counted. */
+ * Where no timer is left and some rank still waits, an exchange was matched that did not await all of its ranks: the
+ * one whose ranks have waited longest goes on with those that are there, and is counted. */
 #include "core/stop.h"
 #include "sim/engine/inner.h"
 #include "sim/network/network.h"

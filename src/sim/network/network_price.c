@@ -1,5 +1,5 @@
-/* Exchanges of a recorded run, priced over a described cluster: their time when they are alone by cost/collective.h, and
- * the links that they share by sim/engine/fabric.h, as sim/play does for plans. */
+/* Exchanges of a recorded run, priced over a described cluster: their time when they are alone by cost/collective.h,
+ * and the links that they share by sim/engine/fabric.h, as sim/play does for plans. */
 #include "core/error.h"
 #include "cost/collective.h"
 #include "sim/network/network.h"

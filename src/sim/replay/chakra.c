@@ -251,7 +251,8 @@ static bool check_times(const struct scheduler *s)
            error_set(s->err, ERROR_INPUT,
                      "%s: %zu exchanges of %lld bytes have no duration, which is for a simulator of networks "
                      "to find: "
-                     "give a trace with what they took ('duration_micros'), such as one of Chakra's linker",
+                     "give a trace with what they took ('duration_micros'), such as one of Chakra's linker, "
+                     "or all ranks and their cluster (simulate --replay -c)",
                      chakra->path, untimed, (long long)bytes);
 }
 
