@@ -36,13 +36,13 @@ static bool look(struct json_stream *stream, int *byte, struct error *err)
     if (stream->at == stream->end) {
         if (!stream->more(stream->context, &bytes, &length, err))
             return false;
-        stream->at = bytes;
-        stream->end = bytes + length;
-        if (length == 0) {
+        if (length == 0) { /* of nothing there may be no bytes */
             stream->ended = true;
             *byte = END;
             return true;
         }
+        stream->at = bytes;
+        stream->end = bytes + length;
     }
     *byte = (unsigned char)*stream->at;
     return true;

@@ -48,6 +48,9 @@ static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan,
         return not_sized(of, "it names no model or no precision, so the size of a checkpoint is unknown");
     if (of->devices > MAX_RANKS)
         return not_sized(of, "it uses more than %lld devices", (long long)MAX_RANKS);
+    if (pipeline->stage_count % plan->chunks != 0)
+        return not_sized(of, "its %d chunks do not divide its %d stages", plan->chunks,
+                         pipeline->stage_count);
     *degrees = first->degrees;
     degrees->pipeline = pipeline->stage_count / plan->chunks;
     degrees->data *= pipeline->copies; /* at most MAX_RANKS */
