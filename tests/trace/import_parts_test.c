@@ -95,8 +95,9 @@ static void members_are_those_of_the_object_and_of_objects_in_it(void **state)
     char text[] = " {\"name\" : \"a\\u00e9\\n\\\"\\ud800\", \"n\":-12 ,\"list\":[1,\"]\",{}],"
                   "\"args\":{\"n\":\"34\",\"deep\":{\"n\":5},\"m\":6},\"empty\":{},\"last\":true} behind";
     struct import_object object;
+    struct error err;
     int64_t value;
-    assert_true(import_object_parse(&object, text));
+    assert_true(import_object_parse(&object, text, &err));
     assert_string_equal(member(&object, NULL, "name"), "a\xc3\xa9\n\"\xef\xbf\xbd");
     assert_true(import_object_find(&object, NULL, "name")->string);
     assert_false(import_object_find(&object, NULL, "n")->string);
@@ -134,8 +135,9 @@ static void what_is_no_object_is_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[64];
         struct import_object object;
+        struct error err;
         snprintf(text, sizeof text, "%s", texts[i]);
-        if (import_object_parse(&object, text))
+        if (import_object_parse(&object, text, &err))
             fail_msg("'%s' is taken for an object", texts[i]);
     }
 }
@@ -145,10 +147,11 @@ static void further_members_are_left_out(void **state)
     (void)state;
     struct text text = {0};
     struct import_object object;
+    struct error err;
     for (int i = 0; i < IMPORT_MEMBERS + 3; i++)
         text_format(&text, "%s\"k%d\":%d", i ? "," : "{", i, i);
     text_add(&text, "}");
-    assert_true(import_object_parse(&object, text.data));
+    assert_true(import_object_parse(&object, text.data, &err));
     assert_int_equal(object.count, IMPORT_MEMBERS);
     assert_string_equal(object.members[IMPORT_MEMBERS - 1].key, "k63");
     text_release(&text);
@@ -177,8 +180,9 @@ static void microseconds_become_nanoseconds(void **state)
         char text[64];
         int64_t ns = 0;
         struct import_object object;
+        struct error err;
         snprintf(text, sizeof text, "{\"ts\":%s}", cases[i].text);
-        assert_true(import_object_parse(&object, text));
+        assert_true(import_object_parse(&object, text, &err));
         assert_int_equal(import_object_micros(&object, "ts", &ns), cases[i].good);
         assert_int_equal(ns, cases[i].ns);
         assert_false(import_object_micros(&object, "dur", &ns));
@@ -187,8 +191,9 @@ static void microseconds_become_nanoseconds(void **state)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         char text[64];
         struct import_object object;
+        struct error err;
         snprintf(text, sizeof text, "{\"ts\":%s}", none[i]);
-        assert_false(import_object_parse(&object, text));
+        assert_false(import_object_parse(&object, text, &err));
     }
 }
 

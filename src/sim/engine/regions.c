@@ -131,7 +131,7 @@ bool engine_regions_find(struct engine *engine)
 {
     const struct engine_system *system = engine->system;
     size_t devices = (size_t)system->device_count, things = (size_t)system->channel_count + 1;
-    struct sets sets = {.parent = malloc(devices * sizeof *sets.parent),
+    struct sets sets = {.parent = calloc(devices, sizeof *sets.parent),
                         .size = calloc(devices, sizeof *sets.size),
                         .channel = malloc(things * sizeof *sets.channel),
                         .link = malloc(((size_t)system->link_count + 1) * sizeof *sets.link)};

@@ -58,15 +58,15 @@ static bool take_members(struct parse *parse, const char *within, struct error *
     return piece == JSON_CLOSE;
 }
 
-bool import_object_parse(struct import_object *object, char *text)
+bool import_object_parse(struct import_object *object, char *text, struct error *err)
 {
     struct parse parse = {.object = object, .to = text, .text = text, .length = strlen(text)};
-    struct error none;
     enum json_piece piece;
     parse.json = (struct json_stream){.path = "", .more = give_text, .context = &parse};
     object->count = 0;
-    bool done = json_stream_next(&parse.json, &piece, &none) && piece == JSON_OPEN_MAP &&
-                take_members(&parse, NULL, &none);
+    *err = (struct error){.text = ""};
+    bool done = json_stream_next(&parse.json, &piece, err) && piece == JSON_OPEN_MAP &&
+                take_members(&parse, NULL, err);
     json_stream_release(&parse.json);
     return done;
 }

@@ -2,6 +2,8 @@
 #ifndef REHEARSE_TRACE_IMPORT_JSON_H
 #define REHEARSE_TRACE_IMPORT_JSON_H
 
+#include "core/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,8 +23,9 @@ struct import_object {
 };
 
 /* Splits the text of an object into members, which lie in the changed text. Lists, and objects in objects in
- * it, are left out. Returns false if the text does not begin with an object of JSON. */
-bool import_object_parse(struct import_object *object, char *text);
+ * it, are left out. Returns false if the text does not begin with an object of JSON, or if memory is out
+ * (error_is_memory). */
+bool import_object_parse(struct import_object *object, char *text, struct error *err);
 
 /* Returns a member, NULL if there is none. */
 const struct import_member *import_object_find(const struct import_object *object, const char *within,

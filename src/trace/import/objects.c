@@ -383,8 +383,8 @@ static bool take_object(void *context, char *text, const char *problem, struct e
 {
     struct objects *objects = context;
     struct import *import = objects->import;
-    if (!text || !import_object_parse(&objects->object, text))
-        return import_malformed(import, problem);
+    if (!text || !import_object_parse(&objects->object, text, err))
+        return (!text || !error_is_memory(err)) && import_malformed(import, problem);
     const char *kind = text_of(&objects->object, NULL, "ph");
     switch (*kind) {
     case 'X':

@@ -352,11 +352,11 @@ bool steps_take_mllog(struct steps_file *file, char *text, bool *taken, struct e
     struct import_object object;
     char shown[STEPS_SHOWN];
     snprintf(shown, sizeof shown, "%s", text);
-    bool parsed = import_object_parse(&object, text);
+    bool parsed = import_object_parse(&object, text, err);
     const struct import_member *key = parsed ? import_object_find(&object, NULL, "key") : NULL;
     *taken = key && key->string;
     if (!*taken)
-        return true;
+        return parsed || !error_is_memory(err);
     const struct import_member *duration = import_object_find(&object, "value", "duration");
     int64_t number = 0;
     take_whole(import_object_find(&object, "metadata", "epoch_num"), &number);

@@ -80,8 +80,9 @@ static double *barrier_of(struct output *output, size_t step)
 static bool take_span(struct output *output, struct import_object *object, char *line, struct error *err)
 {
     int64_t step, ns;
-    if (!import_object_parse(object, line) || !import_object_integer(object, "args", "step", &step) ||
-        step < 1 || step > (int64_t)STEPS_MAX_VALUES)
+    if (!import_object_parse(object, line, err))
+        return !error_is_memory(err);
+    if (!import_object_integer(object, "args", "step", &step) || step < 1 || step > (int64_t)STEPS_MAX_VALUES)
         return true;
     const struct import_member *name = import_object_find(object, NULL, "name");
     const struct import_member *category = import_object_find(object, NULL, "cat");
@@ -283,7 +284,8 @@ static bool take_object(void *context, char *text, const char *problem, struct e
     bool taken = false, good = true;
     file->line = objects->lines->line + 1;
     if (text && objects->profile) {
-        taken = import_object_parse(&object, text);
+        taken = import_object_parse(&object, text, err);
+        good = taken || !error_is_memory(err);
         objects->taken += taken && take_operation(objects, &object);
     } else if (text) {
         good = steps_take_mllog(file, text, &taken, err);
