@@ -1,6 +1,7 @@
 #include "api/command.h"
 
 #include "core/caller.h"
+#include "core/file.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -242,6 +243,39 @@ static rh_handle *complete(const struct api_command *command, const char *own, c
     return NULL;
 }
 
+/* Of the values that a request gives for an option. */
+static bool names_file(const struct option_spec *spec, const char *own, const char *path)
+{
+    const struct rh_list *list = (const void *)(own + spec->at),
+                         one = {.items = (const void *)(own + spec->at), .count = 1};
+    if (!spec->repeats)
+        list = &one;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] && file_same(list->items[i], path))
+            return true;
+    return false;
+}
+
+/* What is read is not replaced by what is made of it. */
+static bool spares_operands(const struct api_command *command, const char *own, const bool *given,
+                            struct error *err)
+{
+    static const char *const outputs[] = {"output", "page", "figure"};
+    for (const struct option_spec *out = command->options; out->name; out++) {
+        const char *path = "";
+        for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+            if (given[out - command->options] && out->kind == OPTION_FILE &&
+                strcmp(out->name, outputs[i]) == 0)
+                path = *(const char *const *)(own + out->at);
+        for (const struct option_spec *in = command->options; *path && in->name; in++)
+            if (in->is_operand && (in->kind == OPTION_FILE || in->kind == OPTION_TEXT) &&
+                given[in - command->options] && names_file(in, own, path))
+                return error_set(err, ERROR_USAGE, "--%s: %s is what is read: choose another file", out->name,
+                                 path);
+    }
+    return true;
+}
+
 static rh_handle *run_request(const struct api_command *command, const void *request,
                               const struct rh_call *call, locale_t locale, struct error *err)
 {
@@ -249,8 +283,8 @@ static rh_handle *run_request(const struct api_command *command, const void *req
     bool given[API_MAX_OPTIONS];
     struct error stopped;
     struct api_call how = {.given = given};
-    if (!open_request(command, request, own, given, err) || !open_call(&how.how, call, err) ||
-        api_stopped(&how, err))
+    if (!open_request(command, request, own, given, err) || !spares_operands(command, own, given, err) ||
+        !open_call(&how.how, call, err) || api_stopped(&how, err))
         return NULL;
     /* Work that ends in order looks at its flag where it can: all that it reads and writes for that goes on. */
     struct callbacks callbacks = {&how.how, locale};

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "api/wings.h"
+#include "core/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -326,6 +327,16 @@ static void hand_over_operands(const struct parse *parse)
         memcpy((char *)parse->options + spec->at, parse->operands->items, sizeof *parse->operands->items);
 }
 
+/* What is read is not replaced by what is printed. */
+static bool spares_operands(const struct parse *parse, struct error *err)
+{
+    const char *output = ((const struct command_line *)parse->options)->output;
+    for (size_t i = 0; output && parse->operands && i < parse->operands->count; i++)
+        if (file_same(parse->operands->items[i], output))
+            return error_set(err, ERROR_USAGE, "--output: %s is what is read: choose another file", output);
+    return true;
+}
+
 /* Keeps the words as a line of a shell, without those that only say where the answer goes: for its page. */
 static bool keep_line(const struct parse *parse, struct error *err)
 {
@@ -365,5 +376,6 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
         return false;
     *help = parse.help;
     hand_over_operands(&parse);
-    return parse.help || (check_complete(&parse, err) && (!command->asks || keep_line(&parse, err)));
+    return parse.help || (check_complete(&parse, err) &&
+                          (!command->asks || (spares_operands(&parse, err) && keep_line(&parse, err))));
 }

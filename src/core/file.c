@@ -80,6 +80,13 @@ bool file_look(const char *path, enum file_kind *kind, struct error *err)
     return true;
 }
 
+bool file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && S_ISREG(one.st_mode) && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
 static bool is_folder(const char *path)
 {
     enum file_kind kind;

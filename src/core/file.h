@@ -15,6 +15,9 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
 enum file_kind { FILE_NONE, FILE_REGULAR, FILE_FOLDER, FILE_OTHER };
 bool file_look(const char *path, enum file_kind *kind, struct error *err);
 
+/* Whether both names lead to one regular file. */
+bool file_same(const char *a, const char *b);
+
 /* Makes a folder in an existing one; no error if it exists already. */
 bool file_make_directory(const char *path, struct error *err);
 

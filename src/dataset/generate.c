@@ -93,6 +93,30 @@ static bool make_folders(const struct dataset_layout *layout, const struct datas
     return made;
 }
 
+/* Where no data set is known, a file that would be written is somebody's: one of every 64th part is looked for. */
+static bool none_is_lost(const struct dataset_layout *layout, const struct dataset_place *place,
+                         struct error *err)
+{
+    int64_t files = dataset_files(layout), there;
+    struct text path = {0};
+    bool good = true;
+    for (int64_t i = 0; i < files && good; i += (files + 63) / 64) {
+        struct dataset_file file;
+        dataset_file_init(&file, layout, i);
+        path.length = 0;
+        good = (dataset_file_path(&file, 0, &path) || error_memory(err)) &&
+               place->size(place->context, path.data, &there, err);
+        int64_t bytes = good && there > 0 ? dataset_file_bytes(&file, 0) : -1;
+        if (good && bytes >= 0 && there != bytes)
+            good = error_set(err, ERROR_INPUT,
+                             "%s%s%s is there, and no " DATASET_MANIFEST
+                             " that tells it: choose an empty folder",
+                             place->name ? place->name : "", place->name ? "/" : "", path.data);
+    }
+    text_release(&path);
+    return good;
+}
+
 bool dataset_manifest_write(const struct dataset_layout *layout, const struct dataset_place *place,
                             struct error *err)
 {
@@ -103,7 +127,7 @@ bool dataset_manifest_write(const struct dataset_layout *layout, const struct da
         return false;
     bool written = dataset_layout_write(layout, &ours, err);
     if (written && there < 0) {
-        written = write_text(place, DATASET_MANIFEST, &ours, err);
+        written = none_is_lost(layout, place, err) && write_text(place, DATASET_MANIFEST, &ours, err);
     } else if (written) {
         written = dataset_manifest_read(&other, place, err);
         if (written) {

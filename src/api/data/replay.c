@@ -107,9 +107,16 @@ bool generate_replay(const struct rh_dataset_generate_request *asked, const stru
                                         "force",  "WORKLOAD", "workload", NULL};
     struct trace_reader *reader = NULL;
     struct io_plan plan = {.reader = NULL};
-    const char *folder = refuse_others(call->options, call->given, taken, err)
-                             ? folder_of(&asked->workload, asked->output, err)
-                             : NULL;
+    static const struct rh_list none = {0};
+    const char *folder = NULL;
+    if (asked->workload.count > 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "--replay: '%s' is one operand too many: a replay has no workload, and --output names its "
+            "folder",
+            asked->workload.items[0]);
+    if (refuse_others(call->options, call->given, taken, err))
+        folder = folder_of(&none, asked->output, err);
     bool done = folder && read_plan(asked->replay, asked->path, &reader, &plan, err) &&
                 make_files(asked, folder, &plan, call, report, err);
     io_plan_release(&plan);

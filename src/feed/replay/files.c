@@ -6,6 +6,7 @@
 #include "feed/replay/replay.h"
 #include "storage/facts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -66,7 +67,6 @@ struct making {
     const struct io_plan *plan;
     struct storage *storage;
     const atomic_bool *stop;
-    bool marked;
     pthread_mutex_t lock; /* of the rest */
     struct io_made *made;
     struct error *err;
@@ -107,14 +107,9 @@ static bool make_file(struct making *making, size_t which, bool *kept, struct er
     char *path = io_file_path(file, folder, 0);
     if (!path)
         return error_memory(err);
-    bool there = stat(path, &info) == 0, same = there && S_ISREG(info.st_mode) && info.st_size == file->bytes;
-    bool done = !there || same || making->marked ||
-                error_set(err, ERROR_INPUT,
-                          "%s is there already, and not of %" PRId64 " bytes: choose an empty folder", path,
-                          file->bytes);
+    *kept = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == file->bytes;
     free(path);
-    *kept = same;
-    return done && (same || write_all(making->storage, file->name, which, file->bytes, making->stop, err));
+    return *kept || write_all(making->storage, file->name, which, file->bytes, making->stop, err);
 }
 
 static void make_some(void *context, size_t first, size_t last, int thread)
@@ -140,6 +135,26 @@ static void make_some(void *context, size_t first, size_t last, int thread)
     }
 }
 
+/* Only a folder that was empty gets a mark: what lies in it is the replay's to write and to remove. */
+static bool may_be_marked(const char *folder, struct error *err)
+{
+    const struct dirent *entry;
+    DIR *open = opendir(folder);
+    if (!open)
+        return error_set(err, error_of_input(errno), "%s: cannot open: %s", folder, strerror(errno));
+    do
+        entry = readdir(open);
+    while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                     strcmp(entry->d_name, "lost+found") == 0));
+    bool empty =
+        !entry || error_set(err, ERROR_INPUT,
+                            "%s has '%.80s', and a replay writes and removes files in its folder: choose "
+                            "an empty one, or a new one",
+                            folder, entry->d_name);
+    closedir(open);
+    return empty;
+}
+
 bool io_files_make(const struct io_plan *plan, struct storage *storage, const char *trace,
                    const atomic_bool *stop, struct io_made *made, struct error *err)
 {
@@ -147,25 +162,25 @@ bool io_files_make(const struct io_plan *plan, struct storage *storage, const ch
     struct making making = {.plan = plan,
                             .storage = storage,
                             .stop = stop,
-                            .marked = has_mark(folder),
                             .lock = PTHREAD_MUTEX_INITIALIZER,
                             .made = made,
                             .err = err};
     struct text mark = {0};
     *made = (struct io_made){0};
-    struct parallel *pool = parallel_new(0, err);
+    if (!has_mark(folder) && !may_be_marked(folder, err))
+        return false;
+    text_format(&mark,
+                "Files for the replay of %s. 'rehearse feed --replay' writes and removes files here.\n",
+                trace);
+    bool marked =
+        mark.failed ? error_memory(err) : storage_put(storage, IO_MARK, mark.data, mark.length, NULL, err);
+    text_release(&mark);
+    struct parallel *pool = marked ? parallel_new(0, err) : NULL;
     if (!pool)
         return false;
     parallel_for(pool, plan->file_count, 1, make_some, &making);
     parallel_free(pool);
-    text_format(&mark,
-                "Files for the replay of %s. 'rehearse feed --replay' writes and removes files here.\n",
-                trace);
-    bool done =
-        !atomic_load(&making.failed) &&
-        (mark.failed ? error_memory(err) : storage_put(storage, IO_MARK, mark.data, mark.length, NULL, err));
-    text_release(&mark);
-    return done;
+    return !atomic_load(&making.failed);
 }
 
 int64_t io_files_bytes(const struct io_plan *plan)

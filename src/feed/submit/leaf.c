@@ -416,6 +416,13 @@ static bool read_run(struct submit_run *run, const struct submit_place *place, c
            keep_fault(run, err);
 }
 
+/* 20250101_120000 */
+static bool is_run(const char *name)
+{
+    return strlen(name) == 15 && strspn(name, "0123456789") == 8 && name[8] == '_' &&
+           strspn(name + 9, "0123456789") == 6;
+}
+
 bool submission_open(struct submission *submission, const struct submit_place *place, struct arena *arena,
                      struct error *err)
 {
@@ -429,7 +436,7 @@ bool submission_open(struct submission *submission, const struct submit_place *p
     submission->runs = calloc((size_t)count + 1, sizeof *submission->runs);
     done = submission->runs || error_memory(err);
     for (int i = 0; i < count && submission->count < SUBMIT_MAX && done; i++)
-        if (strcmp(names[i], "results.json") != 0)
+        if (is_run(names[i]))
             done = read_run(&submission->runs[submission->count++], place, submission->folder, names[i],
                             arena, err);
     if (!done)

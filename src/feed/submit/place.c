@@ -80,6 +80,19 @@ static void write_place(const struct submit_place *place, struct text *text)
     json_close(&json);
 }
 
+/* Runs that this did not begin are somebody's. */
+static bool is_free(const struct submit_place *place, struct arena *arena, struct error *err)
+{
+    const char *folder, **names;
+    int count;
+    return submit_path(place, SUBMIT_PHASES, "run", arena, &folder, err) &&
+           submit_list(folder, arena, &names, &count, err) &&
+           (count == 0 ||
+            error_set(err, ERROR_INPUT,
+                      "%s has '%.80s', which was not made by this command: choose another folder", folder,
+                      names[0]));
+}
+
 bool submit_begin(const struct submit_place *place, struct arena *arena, struct error *err)
 {
     struct text text = {0};
@@ -92,7 +105,7 @@ bool submit_begin(const struct submit_place *place, struct arena *arena, struct 
                 submit_path(place, SUBMIT_ASKED, "", arena, &path, err) && file_make_folders_of(path, err) &&
                 file_look(path, &kind, err);
     if (done && kind == FILE_NONE)
-        done = file_write(path, text.data, text.length, err);
+        done = is_free(place, arena, err) && file_write(path, text.data, text.length, err);
     else if (done)
         done = file_read(path, DOC_MAX_BYTES, &old, &length, err) &&
                ((length == text.length && memcmp(old, text.data, length) == 0) ||
