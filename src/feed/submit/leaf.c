@@ -69,8 +69,11 @@ static bool visit_files(const char *folder, const char *below, struct arena *are
             return error_memory(err);
         if (strcmp(name, SUBMIT_SEAL) == 0)
             continue;
-        if (!file_look(path, &kind, err) || (kind == FILE_FOLDER && *below) ||
-            !(kind == FILE_FOLDER ? visit_files(path, name, arena, each, context, err)
+        if (!file_look(path, &kind, err))
+            return false;
+        if (kind == FILE_FOLDER && *below)
+            return error_set(err, ERROR_INPUT, "%s is a folder, where a run has none", path);
+        if (!(kind == FILE_FOLDER ? visit_files(path, name, arena, each, context, err)
                                   : each(context, path, name, err)))
             return false;
     }

@@ -4,6 +4,7 @@
 #include "cost/collective.h"
 #include "sim/network/network.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,6 +81,12 @@ static const struct cluster_group *seat_of(const struct cluster *cluster, int64_
     return NULL;
 }
 
+/* A rank that no cluster has stands for all of these. */
+static int seat_number(int64_t rank)
+{
+    return rank >= 0 && rank < INT_MAX ? (int)rank : INT_MAX;
+}
+
 /* Lists the ranks of an exchange: those told of its group, else those that came; of more replicas than were recorded,
  * further ones at the same distance. */
 static int list_ranks(struct pricing *pricing, const struct network_exchange *exchange, int64_t wanted)
@@ -88,13 +95,12 @@ static int list_ranks(struct pricing *pricing, const struct network_exchange *ex
     bool told = exchange->kind != COLLECTIVE_SEND && group->rank_count >= exchange->count;
     int64_t count = told ? (int64_t)group->rank_count : (int64_t)exchange->count;
     for (int64_t i = 0; i < count && i < MAX_RING; i++)
-        pricing->seats[i] =
-            (int)(told ? group->ranks[i]
-                       : pricing->run->members[pricing->network->parts[exchange->first + (size_t)i].member]
-                             .rank);
-    int step = count > 1 ? pricing->seats[1] - pricing->seats[0] : 1;
+        pricing->seats[i] = seat_number(
+            told ? group->ranks[i]
+                 : pricing->run->members[pricing->network->parts[exchange->first + (size_t)i].member].rank);
+    int64_t step = count > 1 ? (int64_t)pricing->seats[1] - pricing->seats[0] : 1;
     for (int64_t i = count; i < wanted && i < MAX_RING; i++)
-        pricing->seats[i] = pricing->seats[i - 1] + step;
+        pricing->seats[i] = seat_number(pricing->seats[i - 1] + step);
     count = wanted > 0 ? wanted : count;
     return (int)(count < MAX_RING ? count : MAX_RING);
 }

@@ -352,12 +352,14 @@ static bool take_regions(struct log *log, struct error *err)
     bool done = unpack(log, (int64_t)header, job_end - (int64_t)header, &region, "its job", err) &&
                 take_job(log, &region, err);
     free(region.data);
-    done = done && unpack(log, integer_at(log, file + names), integer_at(log, file + names + 8), &region,
-                          "its names", err);
     if (!done)
         return false;
-    done = take_names(log, &region, err);
+    done = unpack(log, integer_at(log, file + names), integer_at(log, file + names + 8), &region, "its names",
+                  err) &&
+           take_names(log, &region, err);
     free(region.data);
+    if (!done)
+        return false;
     if (partial)
         import_note(log->import, "Darshan's memory was full: it has not recorded all files or calls");
     done = done && take_module(log, maps, modules, dxt, "DXT_POSIX", NULL, 2, &any, err) &&

@@ -61,7 +61,9 @@ static bool take_action(struct import *import, struct iolog *iolog, const char *
         return import_malformed(import, line);
     uint32_t known = iolog->files.count;
     uint32_t id = hash_names_id(&iolog->files, file, length, &added);
-    if (*scan_blanks(at) || (id && id > known))
+    if (id == 0)
+        return error_memory(err);
+    if (*scan_blanks(at) || id > known)
         return import_malformed(import, added ? "a file that no line 'add' names" : line);
     event.class = actions[which].class;
     event.result = actions[which].class == TRACE_READ || actions[which].class == TRACE_WRITE ? event.size : 0;
