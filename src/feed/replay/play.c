@@ -74,9 +74,9 @@ static void fail(struct player *player, const struct error *err)
 
 static bool all_done(const struct playing *playing, const struct io_op *op)
 {
-    const struct io_wait *waits = playing->player->plan->waits + op->wait;
+    const struct io_wait *waits = playing->player->plan->waits; /* NULL: nothing waits */
     const struct copy_state *copy = &playing->player->copies[playing->copy];
-    for (uint32_t i = 0; i < op->waits; i++)
+    for (uint32_t i = op->wait; i < op->wait + op->waits; i++)
         if (atomic_load(&copy->done[waits[i].thread]) < waits[i].count)
             return false;
     return true;

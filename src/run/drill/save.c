@@ -203,7 +203,8 @@ void drill_hear_saved(struct drill_rank *rank, int iteration, const void *bytes,
         free(parts);
         return;
     }
-    memcpy(parts, bytes, length);
+    if (length > 0)
+        memcpy(parts, bytes, length);
     take(rank, iteration, parts, count);
     free(parts);
 }
