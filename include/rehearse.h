@@ -440,7 +440,8 @@ struct rh_dataset_generate_request {
     int64_t seed;
     bool dlio_sizes, dry_run, strict, sync, force;
     const char *study; /* NULL, or "unet3d", "bert", "dlrm": instead of the name in `workload` */
-    const char *replay, *path; /* the files of a recorded job instead of a workload's; only those of this pattern */
+    const char *replay,
+        *path; /* the files of a recorded job instead of a workload's; only those of this pattern */
 };
 RH_API rh_report *rh_dataset_generate(const struct rh_dataset_generate_request *request,
                                       const struct rh_call *call, struct rh_error *error);
@@ -479,7 +480,8 @@ struct rh_feed_request {
     struct rh_list
         vary; /* "accelerators=1,2,4", "batch=1,2": a grid, whose answer has a value for each point */
     const char *prometheus; /* a file of metrics, written while it runs and at the end */
-    const char *replay, *pace, *path; /* a recorded job instead of a workload; its pace; only files of this pattern */
+    const char *replay, *pace,
+        *path; /* a recorded job instead of a workload; its pace; only files of this pattern */
 };
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);

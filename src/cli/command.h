@@ -130,8 +130,8 @@ extern const struct command command_calibrate, command_check_plan, command_compa
     command_explain, command_feed, command_figure_distribution, command_figure_plan, command_figure_steps,
     command_figure_throughput, command_figure_timeline, command_help, command_measure_layers,
     command_measure_links, command_plan, command_price, command_profile_convert, command_profile_show,
-    command_report, command_run, command_simulate, command_submit, command_sweep, command_templates, command_trace,
-    command_trace_export, command_trace_import, command_trace_phases, command_trace_show, command_validate,
-    command_version;
+    command_report, command_run, command_simulate, command_submit, command_sweep, command_templates,
+    command_trace, command_trace_export, command_trace_import, command_trace_phases, command_trace_show,
+    command_validate, command_version;
 
 #endif

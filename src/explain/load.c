@@ -61,14 +61,13 @@ static bool list_data(struct reading *reading)
         int64_t end = mark->begin + mark->duration;
         if (mark->thread < 0 || (!strstr(name, "DataLoader") && !strstr(name, "dataloader")))
             continue;
-        struct explain_span *last =
-            reading->data && reading->data_count > 0 ? &reading->data[reading->data_count - 1] : NULL;
+        struct explain_span *last = reading->data_count > 0 ? &reading->data[reading->data_count - 1] : NULL;
         if (last && mark->begin <= last->end) {
             last->end = end > last->end ? end : last->end;
             continue;
         }
         struct explain_span span = {mark->begin, end};
-        if (!VECTOR_ADD(reading->data, reading->data_count, reading->data_capacity, span) || !reading->data)
+        if (!VECTOR_ADD(reading->data, reading->data_count, reading->data_capacity, span))
             return error_memory(reading->err);
     }
     return true;

@@ -9,11 +9,7 @@
 #include <unistd.h>
 
 const char *const storage_kind_words[] = {
-    [STORAGE_POSIX] = "posix",
-    [STORAGE_URING] = "uring",
-    [STORAGE_MMAP] = "mmap",
-    [STORAGE_S3] = "s3",
-    NULL,
+    [STORAGE_POSIX] = "posix", [STORAGE_URING] = "uring", [STORAGE_MMAP] = "mmap", [STORAGE_S3] = "s3", NULL,
 };
 
 /* NULL: this build has none of that kind. */

@@ -100,7 +100,7 @@ struct similarity_file {
 struct similarity_trace {
     char *path;
     bool phased;
-    bool calls_alone; /* it says itself that requests to disks were not recorded */
+    bool calls_alone;                 /* it says itself that requests to disks were not recorded */
     int64_t rows;                     /* events and requests */
     struct trace_shortfall shortfall; /* incompleteness, as stated by the trace */
     struct similarity_part parts[SIMILARITY_PARTS];
