@@ -61,8 +61,8 @@ static bool list_data(struct reading *reading)
         int64_t end = mark->begin + mark->duration;
         if (mark->thread < 0 || (!strstr(name, "DataLoader") && !strstr(name, "dataloader")))
             continue;
-        struct explain_span *last = reading->data_count > 0 ? &reading->data[reading->data_count - 1] : NULL;
-        if (last && mark->begin <= last->end) {
+        if (reading->data_count > 0 && mark->begin <= reading->data[reading->data_count - 1].end) {
+            struct explain_span *last = &reading->data[reading->data_count - 1];
             last->end = end > last->end ? end : last->end;
             continue;
         }
