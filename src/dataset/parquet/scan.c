@@ -465,7 +465,7 @@ static bool decode_page(struct scanning *s, const struct page *page, const unsig
                         int64_t *present)
 {
     const unsigned char *from;
-    size_t n;
+    size_t n = 0;
     s->length = 0;
     if (page->type == PARQUET_DICTIONARY) {
         *present = -1;
