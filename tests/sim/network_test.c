@@ -232,6 +232,8 @@ static int64_t at_once(int ranks, const int *from, const int *to, int count, con
     open_run(&played, ranks, list, (size_t)(2 * count));
     assert_int_equal(played.network.messages, count);
     int64_t span = play_on(&played, cluster);
+    /* Half of each transfer is half of the time, shared or not. */
+    assert_true(fabs((double)play(&played, "nccl*", 0.5) / (double)span - 0.5) < 0.001);
     close_run(&played);
     return span;
 }

@@ -197,7 +197,8 @@ static bool end_exchange(struct player *p, struct state *state)
     return true;
 }
 
-/* Freed parts start now; a transfer over links is a flow, any other one has its time. */
+/* Freed parts start now; a transfer over links is a flow, any other one has its time. One that --what-if changes has
+ * more or fewer bytes: links carry what they can. */
 static bool begin_exchange(struct player *p, struct state *state)
 {
     const struct network_exchange *exchange = &p->network->exchanges[state - p->states];
@@ -214,7 +215,7 @@ static bool begin_exchange(struct player *p, struct state *state)
     state->flows = exchange->route >= 0 && factor > 0 && exchange->time > 0;
     if (state->flows)
         state->flow = engine_flow_start(&p->engine, id, (uint32_t)exchange->route, begin, (double)time / 1e9,
-                                        exchange->latency * factor, exchange->rate / factor, exchange->bytes);
+                                        exchange->latency * factor, exchange->rate, exchange->bytes * factor);
     else
         engine_timer_set(&p->engine, id, fmax(begin, (double)state->end / 1e9));
     for (uint32_t i = 0; i < exchange->count; i++) {
