@@ -369,6 +369,81 @@ static void test_replicas(void **state)
     close_run(&played);
 }
 
+/* A group of ranks as a trace tells it: `count` of them, `step` apart. */
+struct told_group {
+    const char *description;
+    int first, step, count;
+};
+
+#define MAX_GROUPS 8
+#define WORLD      8
+
+/* Each group reduces a gigabyte, all at once. */
+static void open_groups(struct played *played, const struct told_group *groups, int count)
+{
+    static struct shown list[MAX_GROUPS * WORLD];
+    static char told[MAX_GROUPS * WORLD][400];
+    size_t shown = 0;
+    for (int g = 0; g < count; g++) {
+        char ranks[100] = "";
+        for (int i = 0; i < groups[g].count; i++)
+            snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "%s%d", i > 0 ? ", " : "",
+                     groups[g].first + i * groups[g].step);
+        for (int i = 0; i < groups[g].count; i++, shown++) {
+            snprintf(told[shown], sizeof *told,
+                     "\"Collective name\": \"allreduce\", \"Process Group Name\": \"%d\", "
+                     "\"Process Group Description\": \"%s\", \"Process Group Ranks\": \"[%s]\"" BYTES,
+                     g, groups[g].description, ranks);
+            list[shown] = (struct shown){
+                groups[g].first + i * groups[g].step, 20 + g, "ncclDevKernel_AllReduce", 0, 10, told[shown]};
+        }
+    }
+    open_run(played, WORLD, list, shown);
+    assert_int_equal(played->network.count, count);
+}
+
+/* The ranks that the first and the last group have with so many replicas; 0: as before; -1: they are not known. */
+static void check_sizes(const struct told_group *groups, int count, int64_t data, int64_t first, int64_t last)
+{
+    struct error err;
+    struct played played;
+    int64_t *found;
+    open_groups(&played, groups, count);
+    bool known = network_find_data(&played.network, &played.run, data, &found, &err);
+    assert_int_equal(known, first >= 0);
+    for (size_t g = 0; known && g < played.run.group_count; g++) {
+        int number = atoi(played.run.groups[g].name);
+        if (number == 0 || number == count - 1)
+            assert_int_equal(found[g], number == 0 ? first : last);
+    }
+    free(found);
+    close_run(&played);
+}
+
+/* How many replicas there are is found, and groups grow by what is asked for over that. */
+static void test_degrees(void **state)
+{
+    (void)state;
+    static const struct told_group plain[] = {{"DATA_PARALLEL_GROUP", 0, 1, 4},
+                                              {"DATA_PARALLEL_GROUP", 4, 1, 4}},
+                                   hybrid[] = {{"mesh_dp_replicate", 0, 4, 2}, {"mesh_dp_shard_cp", 0, 1, 4}},
+                                   context[] = {{"DATA_PARALLEL_GROUP_WITH_CP", 0, 2, 4},
+                                                {"CONTEXT_PARALLEL_GROUP", 0, 2, 2}},
+                                   tensor[] = {{"TENSOR_MODEL_PARALLEL_GROUP", 0, 1, 8}},
+                                   apart[] = {{"INTRA_PARTIAL_DATA_PARALLEL_GROUP_WITH_CP", 0, 1, 4}},
+                                   untold[] = {{"default_pg", 0, 1, 8}};
+    check_sizes(plain, 2, 4, 4, 4);
+    check_sizes(plain, 2, 8, 8, 8);
+    check_sizes(hybrid, 2, 8, 2, 0);
+    check_sizes(hybrid, 2, 16, 4, 0);
+    check_sizes(hybrid, 2, 1, -1, 0); /* fewer than the shards of one */
+    check_sizes(context, 2, 2, 4, 0);
+    check_sizes(context, 2, 6, 12, 0);
+    check_sizes(tensor, 1, 16, -1, 0);
+    check_sizes(apart, 1, 16, -1, 0);
+    check_sizes(untold, 1, 16, 16, 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_messages),       cmocka_unit_test(test_incast),
         cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_rails),
         cmocka_unit_test(test_replicas),       cmocka_unit_test(test_benchmarks),
+        cmocka_unit_test(test_degrees),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -28,6 +28,8 @@
 #include "sim/replay/play.h"
 #include "sim/replay/ranks.h"
 
+#define NETWORK_MAX_RANKS 65536 /* of an exchange */
+
 /* A loaded member of the run, and its causes. */
 struct network_rank {
     struct replay replay;
@@ -89,10 +91,12 @@ bool network_fit(struct replay_network *network, const struct ranks *run, int64_
 bool network_price(struct replay_network *network, const struct ranks *run, const struct cluster *cluster,
                    int64_t data, struct error *err);
 
-/* Sets which groups hold the data-parallel replicas, by what the trace calls them; where there is only one kind of
- * group, that is theirs. ERROR_USAGE, with the groups' names, if none is known. The caller frees *is_data. */
-bool network_find_data(const struct replay_network *network, const struct ranks *run, bool **is_data,
-                       struct error *err);
+/* Sets how many ranks each group has if the run has `data` data-parallel replicas; 0: as before, since it holds none of
+ * them. What a group holds, and so how many replicas there are now, is told by its name or description; the one group
+ * of a trace that tells nothing holds replicas. ERROR_USAGE, with the groups' names, if replicas are not known, or if a
+ * group cannot be divided so. The caller frees *sizes. */
+bool network_find_data(const struct replay_network *network, const struct ranks *run, int64_t data,
+                       int64_t **sizes, struct error *err);
 
 /* The ranks of an exchange's group; where they are not told, of those that came. */
 int64_t network_group_size(const struct ranks *run, const struct network_exchange *exchange);

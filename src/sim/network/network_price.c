@@ -8,8 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_RING 65536
-#define LARGE    0x1p30 /* bytes: beyond, a message's rate does not grow */
+#define LARGE 0x1p30 /* bytes: beyond, a message's rate does not grow */
 
 struct pricing {
     struct replay_network *network;
@@ -58,7 +57,7 @@ static bool make_fabric(struct pricing *pricing, struct error *err)
     network->links = ARENA_ARRAY(&network->arena, (size_t)network->link_count + 1, struct engine_link);
     network->routes = ARENA_ARRAY(&network->arena, network->count + 1, struct engine_route);
     network->route_count = 0;
-    pricing->seats = ARENA_ARRAY(&network->arena, MAX_RING + 1, int);
+    pricing->seats = ARENA_ARRAY(&network->arena, NETWORK_MAX_RANKS + 1, int);
     if (!network->links || !network->routes || !pricing->seats)
         return error_memory(err);
     fabric_links(&pricing->fabric, network->links);
@@ -94,15 +93,15 @@ static int list_ranks(struct pricing *pricing, const struct network_exchange *ex
     const struct ranks_group *group = &pricing->run->groups[exchange->group];
     bool told = exchange->kind != COLLECTIVE_SEND && group->rank_count >= exchange->count;
     int64_t count = told ? (int64_t)group->rank_count : (int64_t)exchange->count;
-    for (int64_t i = 0; i < count && i < MAX_RING; i++)
+    for (int64_t i = 0; i < count && i < NETWORK_MAX_RANKS; i++)
         pricing->seats[i] = seat_number(
             told ? group->ranks[i]
                  : pricing->run->members[pricing->network->parts[exchange->first + (size_t)i].member].rank);
     int64_t step = count > 1 ? (int64_t)pricing->seats[1] - pricing->seats[0] : 1;
-    for (int64_t i = count; i < wanted && i < MAX_RING; i++)
+    for (int64_t i = count; i < wanted && i < NETWORK_MAX_RANKS; i++)
         pricing->seats[i] = seat_number(pricing->seats[i - 1] + step);
     count = wanted > 0 ? wanted : count;
-    return (int)(count < MAX_RING ? count : MAX_RING);
+    return (int)(count < NETWORK_MAX_RANKS ? count : NETWORK_MAX_RANKS);
 }
 
 static bool route(struct pricing *pricing, struct network_exchange *exchange, int count, struct error *err)
@@ -156,17 +155,18 @@ bool network_price(struct replay_network *network, const struct ranks *run, cons
                    int64_t data, struct error *err)
 {
     struct pricing pricing = {.network = network, .run = run, .cluster = cluster};
-    bool *is_data = NULL;
+    int64_t *sizes = NULL;
     network->kept = 0;
-    bool done = make_fabric(&pricing, err) && (data == 0 || network_find_data(network, run, &is_data, err));
+    bool done =
+        make_fabric(&pricing, err) && (data == 0 || network_find_data(network, run, data, &sizes, err));
     for (size_t i = 0; done && i < network->count; i++) {
         struct network_exchange *exchange = &network->exchanges[i];
-        bool changes = is_data && is_data[exchange->group] && exchange->kind != COLLECTIVE_SEND;
+        int64_t wanted = sizes && exchange->kind != COLLECTIVE_SEND ? sizes[exchange->group] : 0;
         exchange->route = -1;
         exchange->time = exchange->recorded;
         network->kept += !exchange->known;
-        done = !exchange->known || price(&pricing, exchange, changes ? data : 0, err);
+        done = !exchange->known || price(&pricing, exchange, wanted, err);
     }
-    free(is_data);
+    free(sizes);
     return done;
 }
