@@ -444,6 +444,28 @@ static void test_degrees(void **state)
     check_sizes(untold, 1, 16, 16, 16);
 }
 
+/* Further replicas are on devices of their own, also if replicas are neighbours: no group slows another one. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct told_group groups[] = {{"DATA_PARALLEL_GROUP", 0, 1, 4},
+                                               {"DATA_PARALLEL_GROUP", 4, 1, 4}};
+    struct error err;
+    struct cluster cluster;
+    struct played played;
+    const char *text = CLUSTER(16, 1, "");
+    open_groups(&played, groups, 2);
+    check(cluster_parse(&cluster, "c.yaml", text, strlen(text), &err), &err);
+    check(plan_resolve_cluster(&cluster, NULL, NULL, &err), &err);
+    check(network_price(&played.network, &played.run, &cluster, 8, &err), &err);
+    int64_t alone = played.network.exchanges[0].time;
+    assert_true(llabs(play(&played, NULL, 1) - alone) <= alone / 1000);
+    assert_false(network_price(&played.network, &played.run, &cluster, 12, &err));
+    assert_non_null(strstr(err.text, "has 16 devices, but the run with so many replicas has ranks for 24"));
+    cluster_release(&cluster);
+    close_run(&played);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,7 +473,7 @@ int main(void)
         cmocka_unit_test(test_messages),       cmocka_unit_test(test_incast),
         cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_rails),
         cmocka_unit_test(test_replicas),       cmocka_unit_test(test_benchmarks),
-        cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_degrees),        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

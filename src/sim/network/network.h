@@ -87,7 +87,8 @@ void network_record(struct replay_network *network);
  * `data` above 0, times are those of as many data-parallel replicas, by the steps and bytes of a ring. */
 bool network_fit(struct replay_network *network, const struct ranks *run, int64_t data, struct error *err);
 
-/* Sets the times of exchanges to those of a resolved cluster, with rank r on its r-th device. */
+/* Sets the times of exchanges to those of a resolved cluster, with rank r on its r-th device. Further replicas are on
+ * the devices behind those of the run, each as far from each other as in the run. */
 bool network_price(struct replay_network *network, const struct ranks *run, const struct cluster *cluster,
                    int64_t data, struct error *err);
 

@@ -16,6 +16,7 @@ struct pricing {
     const struct cluster *cluster;
     struct fabric fabric;
     int *seats;
+    int64_t world, needed; /* ranks of the run; devices */
 };
 
 /* What a link carries of large messages: a wire that several share has its headers and fences for each of them. */
@@ -86,22 +87,20 @@ static int seat_number(int64_t rank)
     return rank >= 0 && rank < INT_MAX ? (int)rank : INT_MAX;
 }
 
-/* Lists the ranks of an exchange: those told of its group, else those that came; of more replicas than were recorded,
- * further ones at the same distance. */
+/* Lists the ranks of an exchange: those told of its group, else those that came. Ranks of more replicas are those of
+ * whole further runs, behind this one: so no other rank has their devices, whatever the order of the degrees. */
 static int list_ranks(struct pricing *pricing, const struct network_exchange *exchange, int64_t wanted)
 {
     const struct ranks_group *group = &pricing->run->groups[exchange->group];
     bool told = exchange->kind != COLLECTIVE_SEND && group->rank_count >= exchange->count;
-    int64_t count = told ? (int64_t)group->rank_count : (int64_t)exchange->count;
-    for (int64_t i = 0; i < count && i < NETWORK_MAX_RANKS; i++)
-        pricing->seats[i] = seat_number(
-            told ? group->ranks[i]
-                 : pricing->run->members[pricing->network->parts[exchange->first + (size_t)i].member].rank);
-    int64_t step = count > 1 ? (int64_t)pricing->seats[1] - pricing->seats[0] : 1;
-    for (int64_t i = count; i < wanted && i < NETWORK_MAX_RANKS; i++)
-        pricing->seats[i] = seat_number(pricing->seats[i - 1] + step);
-    count = wanted > 0 ? wanted : count;
-    return (int)(count < NETWORK_MAX_RANKS ? count : NETWORK_MAX_RANKS);
+    const struct network_part *parts = &pricing->network->parts[exchange->first];
+    int64_t own = told ? (int64_t)group->rank_count : (int64_t)exchange->count, count = wanted ? wanted : own;
+    count = count < NETWORK_MAX_RANKS ? count : NETWORK_MAX_RANKS;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rank = told ? group->ranks[i % own] : pricing->run->members[parts[i % own].member].rank;
+        pricing->seats[i] = seat_number(seat_number(rank) + i / own * pricing->world);
+    }
+    return (int)count;
 }
 
 static bool route(struct pricing *pricing, struct network_exchange *exchange, int count, struct error *err)
@@ -129,9 +128,9 @@ static bool price(struct pricing *pricing, struct network_exchange *exchange, in
         group = seat_of(pricing->cluster, pricing->seats[i], &node);
         if (!group)
             return error_set(
-                err, ERROR_INPUT,
-                "%s: has %d devices, fewer than the ranks of the run need (rank %d): describe more nodes",
-                pricing->cluster->path, pricing->fabric.devices, pricing->seats[i]);
+                err, ERROR_INPUT, "%s: has %d devices, but the run%s has ranks for %lld: describe more nodes",
+                pricing->cluster->path, pricing->fabric.devices,
+                pricing->needed > pricing->world ? " with so many replicas" : "", (long long)pricing->needed);
         here = node == last ? here + 1 : 1;
         most = here > most ? here : most;
         last = node;
@@ -151,6 +150,23 @@ static bool price(struct pricing *pricing, struct network_exchange *exchange, in
     return !(exchange->rate > 0) || route(pricing, exchange, count, err);
 }
 
+/* Finds the ranks of the whole run, and what the given sizes of groups need; NULL: their own. */
+static void count_devices(struct pricing *pricing, const int64_t *sizes)
+{
+    const struct ranks *run = pricing->run;
+    int64_t last = run->world - 1, runs = 1;
+    for (size_t i = 0; i < run->count; i++)
+        last = run->members[i].rank > last ? run->members[i].rank : last;
+    for (size_t g = 0; g < run->group_count; g++) {
+        const struct ranks_group *group = &run->groups[g];
+        int64_t own = (int64_t)group->rank_count;
+        last = own > 0 && group->ranks[own - 1] > last ? group->ranks[own - 1] : last;
+        runs = own > 0 && sizes && (sizes[g] + own - 1) / own > runs ? (sizes[g] + own - 1) / own : runs;
+    }
+    pricing->world = seat_number(last) + INT64_C(1);
+    pricing->needed = pricing->world * runs;
+}
+
 bool network_price(struct replay_network *network, const struct ranks *run, const struct cluster *cluster,
                    int64_t data, struct error *err)
 {
@@ -159,6 +175,7 @@ bool network_price(struct replay_network *network, const struct ranks *run, cons
     network->kept = 0;
     bool done =
         make_fabric(&pricing, err) && (data == 0 || network_find_data(network, run, data, &sizes, err));
+    count_devices(&pricing, sizes);
     for (size_t i = 0; done && i < network->count; i++) {
         struct network_exchange *exchange = &network->exchanges[i];
         int64_t wanted = sizes && exchange->kind != COLLECTIVE_SEND ? sizes[exchange->group] : 0;
