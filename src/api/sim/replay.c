@@ -387,10 +387,7 @@ static bool check_scales(const struct playing *playing, struct error *err)
 {
     const struct replay_named *longest = &playing->recorded.names[0];
     for (int i = 0; i < playing->scale_count; i++)
-        if (simulate_is_degree(playing->scales[i].pattern))
-            return error_set(err, ERROR_USAGE, "--what-if %s: '%s' is one rank: give the folder of all ranks",
-                             playing->scales[i].pattern, playing->replay.path);
-        else if (!replay_matches(&playing->replay, &playing->scales[i]))
+        if (!replay_matches(&playing->replay, &playing->scales[i]))
             return error_set(err, ERROR_USAGE,
                              "--what-if '%s': no kernel in '%s' has such a name (the longest are '%.80s')",
                              playing->scales[i].pattern, playing->replay.path, longest->name);
@@ -490,6 +487,9 @@ bool simulate_replay(const struct simulate_options *given, struct error *err)
     bool done = read_scales(&playing, &given->asked.what_if, err) &&
                 is_run(given->asked.replay, &several, err) &&
                 (!kernels || kernel_classes_load(&playing.kernels, kernels, err));
+    for (int i = 0; done && i < playing.scale_count; i++)
+        several =
+            several || simulate_is_degree(playing.scales[i].pattern); /* a file may hold several ranks */
     const struct replay_options options = {.scales = playing.scales, .scale_count = playing.scale_count};
     done = done &&
            (several ? simulate_replay_ranks(given, &options, kernels ? &playing.kernels : NULL, err)

@@ -122,7 +122,13 @@ static int64_t step_end(const struct replay *replay, const struct replay_result 
     return end;
 }
 
-/* The largest error of a step of a rank, from the end of the step before to its own. */
+/* The one of two changes that is further from 0. */
+static double larger(double a, double b)
+{
+    return fabs(b) > fabs(a) ? b : a;
+}
+
+/* The largest change of a step of a rank, from the end of the step before to its own. */
 static double step_error(const struct step_list *list, const struct replay *replay,
                          const struct replay_result *result)
 {
@@ -138,7 +144,7 @@ static double step_error(const struct step_list *list, const struct replay *repl
         int64_t recorded_end = step_end(replay, NULL, &at, until, end),
                 played_end = step_end(replay, result, &other, until, played);
         if (recorded_end > end)
-            worst = fmax(worst, fabs((double)(played_end - played) / (double)(recorded_end - end) - 1));
+            worst = larger(worst, (double)(played_end - played) / (double)(recorded_end - end) - 1);
         end = recorded_end;
         played = played_end;
     }
@@ -163,8 +169,8 @@ static bool play_all(struct played_ranks *played, const char *what, const struct
                              &row->span, err);
     row->what = what;
     for (size_t i = 0; done && i < played->run.count; i++) {
-        row->step_error = fmax(row->step_error,
-                               step_error(&played->steps[i], &played->ranks[i].replay, &played->results[i]));
+        row->step_error = larger(
+            row->step_error, step_error(&played->steps[i], &played->ranks[i].replay, &played->results[i]));
         if (rows && untimed(played)) {
             struct row *own = &played->rows[i];
             own->compute = own->communication = own->overlap = own->copies = own->idle = 0;
@@ -234,7 +240,7 @@ static void print_together(const struct played_ranks *played, struct text *out)
                     network->alone);
     text_format(out, "\n\n%-30s  %12s  %9s  %16s\n", "transfers", "span (ms)", "change", "change of a step");
     for (size_t i = 0; i < played->play_count; i++)
-        text_format(out, "%-30s  %12.3f  %+7.2f %%  %14.2f %%\n", played->plays[i].what,
+        text_format(out, "%-30s  %12.3f  %+7.2f %%  %+14.2f %%\n", played->plays[i].what,
                     milliseconds(played->plays[i].span), 100 * played->plays[i].change,
                     100 * played->plays[i].step_error);
     if (network->kept > 0)
@@ -400,9 +406,13 @@ static bool read_asked(const struct replay_options *given, struct replay_scale *
                 "--what-if %s=%g: another degree of '%s' has other kernels, of which the trace knows no "
                 "times: only dp, the number of data-parallel replicas, can change",
                 scale->pattern, scale->factor, scale->pattern);
-        if (degree && !(scale->factor >= 1 && scale->factor == floor(scale->factor)))
-            return error_set(err, ERROR_USAGE, "--what-if dp=%g: expected a number of replicas from 1 on",
-                             scale->factor);
+        if (degree && *data > 0)
+            return error_set(err, ERROR_USAGE, "--what-if dp=%g: dp=%lld is asked for, too: leave out one",
+                             scale->factor, (long long)*data);
+        if (degree && !(scale->factor >= 1 && scale->factor <= NETWORK_MAX_RANKS &&
+                        scale->factor == floor(scale->factor)))
+            return error_set(err, ERROR_USAGE, "--what-if dp=%g: expected a number of replicas from 1 to %d",
+                             scale->factor, NETWORK_MAX_RANKS);
         if (degree)
             *data = (int64_t)scale->factor;
         else
@@ -430,9 +440,9 @@ static bool play_run(struct played_ranks *played, const struct replay_options *o
         !network_make(&played->network, &played->run, played->ranks, err))
         return false;
     if ((cluster || data > 0) && played->network.count == 0)
-        return error_set(
-            err, ERROR_USAGE,
-            "%s: no collective or message is found on two of its ranks: there is nothing to price", path);
+        return error_set(err, ERROR_USAGE, "%s: %s: there is nothing to price", path,
+                         count > 1 ? "no collective or message is found on two of its ranks"
+                                   : "is one rank, give the folder of all");
     return play_together(played, options, data, cluster, err);
 }
 

@@ -336,7 +336,8 @@ static bool add_faults(struct ranks *run, int32_t i, const struct replay *replay
         !ranks_fault(run, FAULT_CPU_ONLY, i, err,
                      "%s: no activity of a GPU: operations of the host are shown as its work", path))
         return false;
-    if (!steps &&
+    bool marked = !replay->played && !text_ends_with(path, ".csv") && !text_ends_with(path, ".csv.gz");
+    if (!steps && marked &&
         !ranks_fault(run, FAULT_NO_STEPS, i, err,
                      "%s: no ProfilerStep: call prof.step() once per step, else steps are guessed", path))
         return false;
@@ -378,8 +379,14 @@ static bool load(struct ranks *run, const struct ranks_member *member, struct re
 bool ranks_load(struct ranks *run, size_t i, struct replay *replay, struct error *err)
 {
     struct ranks_member *member = &run->members[i];
-    if (!load(run, member, replay, err))
-        return false;
+    if (!load(run, member, replay, err)) {
+        struct error why = *err;
+        return why.kind != ERROR_INPUT || run->count == 1
+                   ? false
+                   : error_set(err, ERROR_INPUT,
+                               "%s (one of %zu files: leave it out if it is no rank's trace)", why.text,
+                               run->count);
+    }
     if (replay->rank < 0)
         replay->rank = member->rank;
     if (replay->world < 0)
