@@ -29,7 +29,7 @@ void calibrate_add_line(struct calibrate_report *report, const char *what, const
                         const struct error_score *before, const struct error_score *after)
 {
     if (report->line_count < CALIBRATE_MAX_LINES)
-        report->lines[report->line_count++] = (struct calibrate_line){what, name, *before, *after};
+        report->lines[report->line_count++] = (struct calibrate_line){what, name, *before, *after, false};
 }
 
 struct text *calibrate_add_file(struct calibrate_report *report, const char *name)
@@ -97,6 +97,8 @@ static bool find_rows(const struct calibrate_report *report, const struct csv *c
                      csv->path, report->device->name, csv->row_count > 0 ? csv_cell(csv, 0, column) : "");
 }
 
+#define SHOWN 0.0005 /* errors grow if they are shown to: the last place */
+
 /* ---- matrix products ---- */
 
 static const char *new_name(const struct calibrate_report *report)
@@ -104,9 +106,12 @@ static const char *new_name(const struct calibrate_report *report)
     return report->given->name ? report->given->name : report->device->name;
 }
 
+/* Adds the errors of each type. *worse: those of all rows grow, when left out. */
 static bool add_gemm_lines(struct calibrate_report *report, const struct gemm_fit *fit,
-                           const struct gemm_samples *samples, struct error *err)
+                           const struct gemm_samples *samples, bool *worse, struct error *err)
 {
+    double grown = 0, rows = 0;
+    int first = report->line_count;
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
         struct error_score before;
         if (fit->types[t].rows == 0)
@@ -115,7 +120,12 @@ static bool add_gemm_lines(struct calibrate_report *report, const struct gemm_fi
             return false;
         calibrate_add_line(report, "matrix products", cost_type_name((enum cost_type)t), &before,
                            &fit->types[t]);
+        grown += fit->types[t].rows * (fit->types[t].mean - before.mean);
+        rows += fit->types[t].rows;
     }
+    *worse = grown > SHOWN * rows;
+    for (int i = first; i < report->line_count; i++)
+        report->lines[i].kept = *worse;
     return true;
 }
 
@@ -136,12 +146,13 @@ static bool fit_gemm(struct calibrate_report *report, const struct csv *csv, str
                            err))
         return false;
     honour_types(&samples, report->device);
+    bool worse = false;
     bool done = gemm_samples_take_off(&samples, report->given->launch, err) &&
                 gemm_fit_samples(&fit, &samples, report->device, err) &&
-                add_gemm_lines(report, &fit, &samples, err);
-    if (done)
+                add_gemm_lines(report, &fit, &samples, &worse, err);
+    if (done && !worse)
         report->fitted = fit.device;
-    if (done)
+    if (done && !worse)
         gemm_fit_write(&fit, new_name(report), report->given->gemm,
                        calibrate_add_file(report, new_name(report)));
     gemm_samples_release(&samples);
@@ -150,9 +161,10 @@ static bool fit_gemm(struct calibrate_report *report, const struct csv *csv, str
 
 /* ---- collectives ---- */
 
-static bool add_link_lines(struct calibrate_report *report, const struct link_fit *fit,
+/* Adds the errors of each kind. Kinds whose errors grow, of rows left out, stay as they are known. */
+static bool add_link_lines(struct calibrate_report *report, struct link_fit *fit,
                            const struct link_samples *samples, const struct cost_link *start,
-                           const struct cost_link *inside, struct error *err)
+                           const struct cost_link *inside, bool *better, struct error *err)
 {
     for (int k = 0; k < COLLECTIVE_KINDS; k++) {
         struct error_score before;
@@ -160,8 +172,17 @@ static bool add_link_lines(struct calibrate_report *report, const struct link_fi
             continue;
         if (!link_error_of(&before, samples, (enum collective_kind)k, start, inside, err))
             return false;
-        calibrate_add_line(report, start->name, collective_kind_name((enum collective_kind)k), &before,
-                           &fit->kinds[k]);
+        const char *name = collective_kind_name((enum collective_kind)k);
+        calibrate_add_line(report, start->name, name, &before, &fit->kinds[k]);
+        if (fit->kinds[k].mean <= before.mean + SHOWN) {
+            *better = true;
+            continue;
+        }
+        report->lines[report->line_count - 1].kept = true;
+        fit->link.transfers[k] = start->transfers[k];
+        fit->link.fitted = arena_format(&fit->arena, "%s; %s as it was known", fit->link.fitted, name);
+        if (!fit->link.fitted)
+            return error_memory(err);
     }
     return true;
 }
@@ -173,8 +194,9 @@ static bool fit_link(struct calibrate_report *report, const struct link_samples 
     struct link_fit fit;
     if (!link_fit_samples(&fit, samples, start, inside, start->name, err))
         return false;
-    bool done = add_link_lines(report, &fit, samples, start, inside, err);
-    if (done)
+    bool better = false;
+    bool done = add_link_lines(report, &fit, samples, start, inside, &better, err);
+    if (done && better)
         cost_link_write(&fit.link, calibrate_add_file(report, start->name));
     link_fit_release(&fit);
     return done;
@@ -252,7 +274,7 @@ static bool write_files(struct calibrate_report *report, struct error *err)
 {
     const char *output = report->given->output;
     enum file_kind kind;
-    if (!output)
+    if (!output || report->file_count == 0)
         return true;
     if (!file_look(output, &kind, err))
         return false;
@@ -363,104 +385,6 @@ static bool choose_device(struct calibrate_report *report, struct error *err)
 
 /* ---- the answer ---- */
 
-#define KNOWN_NAME 37
-#define NAME       15
-
-static void print_head(const char *what, bool known, struct text *out)
-{
-    int width = known ? KNOWN_NAME : NAME;
-    text_format(out, "%-17s %-*s %6s   %-27s   %s\n", "", width, "", "",
-                known ? "formula error" : "error before",
-                known ? "error of rows left out" : "after, of rows left out");
-    text_format(out, "%-17s %-*s %6s   %8s %8s %8s    %8s %8s %8s\n", what, width, "", "rows", "median",
-                "mean", "p90", "median", "mean", "p90");
-}
-
-static void print_lines(const struct calibrate_report *report, int first, int last, struct text *out)
-{
-    for (int i = first; i < last; i++) {
-        const struct calibrate_line *line = &report->lines[i];
-        text_format(out, "%-17s %-*s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
-                    line->what, report->given->known ? KNOWN_NAME : NAME, line->name, line->after.rows,
-                    100 * line->before.median, 100 * line->before.mean, 100 * line->before.p90,
-                    100 * line->after.median, 100 * line->after.mean, 100 * line->after.p90);
-    }
-}
-
-/* Products first, then collectives. */
-static void print_known(const struct calibrate_report *report, struct text *out)
-{
-    int products = report->product_lines, all = report->line_count;
-    if (products > 0)
-        print_head("products", true, out);
-    print_lines(report, 0, products, out);
-    if (products > 0 && all > products)
-        text_add(out, "\n");
-    if (all > products)
-        print_head("collectives", true, out);
-    print_lines(report, products, all, out);
-}
-
-/* The same as seconds of a kernel, of which a dense block has so many. */
-static void print_launches(const struct own_lab *lab, struct text *out)
-{
-    const struct software *software = software_find(lab->software);
-    struct unit_texts texts = {0};
-    if (!software || software->launch <= 0.0 || software->block_launches <= 0.0)
-        return;
-    const char *now = unit_text(&texts, software->launch + lab->block / software->block_launches, UNIT_TIME);
-    text_format(out, " (the host takes %s per kernel instead of %s, of a dense block's %.0f)", now,
-                unit_text(&texts, software->launch, UNIT_TIME), software->block_launches);
-}
-
-/* What was learned, in words; numbers that stay within a measurement's error are not. */
-static void print_lab(const struct own_lab *lab, struct text *out)
-{
-    struct unit_texts texts = {0};
-    const char *head = "\nlearned: ";
-    if (fabs(log(lab->kernels)) > 0.01) {
-        text_format(out, "%skernels take %.2f of the expected time", head, lab->kernels);
-        head = ", ";
-    }
-    if (fabs(log(lab->transfers)) > 0.01) {
-        text_format(out, "%sthe network reaches %.2f of the expected speed", head, 1.0 / lab->transfers);
-        head = ", ";
-    }
-    if (lab->block > 1e-6) {
-        text_format(out, "%sthe host adds %s to each block and micro-batch", head,
-                    unit_text(&texts, lab->block, UNIT_TIME));
-        print_launches(lab, out);
-        head = ", ";
-    }
-    text_add(out, *head == ','
-                      ? "\n"
-                      : "\nlearned: nothing that predicts runs left out better, and none of them worse "
-                        "at p90\n");
-}
-
-static void print(const struct calibrate_report *report, struct text *out)
-{
-    if (report->run)
-        calibrate_run_print(report, out);
-    if (report->line_count == 0)
-        return;
-    if (report->device)
-        text_format(out, "%s, %s\n\n", report->device->name, report->device->title);
-    if (report->given->known) {
-        print_known(report, out);
-        return;
-    }
-    print_head("fitted", false, out);
-    print_lines(report, 0, report->line_count, out);
-    if (report->lab.runs > 0)
-        print_lab(&report->lab, out);
-    if (report->fitted.name && report->fitted.pace > 0.0)
-        text_format(out,
-                    "\npace: %.3f (factor on the matrix products, clocks and power limit of its GPU type, "
-                    "which are kept)\n",
-                    report->fitted.pace);
-}
-
 static const struct field line_fields[] = {
     FIELD_OUT(struct calibrate_line, "what", what, FIELD_TEXT),
     FIELD_OUT(struct calibrate_line, "name", name, FIELD_TEXT),
@@ -475,6 +399,7 @@ static const struct field line_fields[] = {
     FIELD_OUT(struct calibrate_line, "median_error", after.median, FIELD_DOUBLE),
     FIELD_OUT(struct calibrate_line, "p90_error", after.p90, FIELD_DOUBLE),
     FIELD_CLOSE,
+    FIELD_OUT(struct calibrate_line, "kept", kept, FIELD_FLAG),
 };
 
 static const struct field lab_fields[] = {
@@ -546,7 +471,9 @@ static bool answer(const void *request, const struct api_call *call, struct api_
     struct calibrate_report *report = api_report_keep(made, sizeof *report, drop, err);
     if (!report || !fit(report, &given, err) || api_stopped(call, err) || !write_files(report, err))
         return false;
-    print(report, &made->text);
+    if (report->run)
+        calibrate_run_print(report, &made->text);
+    calibrate_print(report, &made->text);
     write_json(report, &made->json);
     API_FIELDS(&made->base, "files", report->files, report->file_count, file_fields);
     report->given = NULL;

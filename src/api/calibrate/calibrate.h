@@ -26,6 +26,7 @@ enum calibrate_left_out {
 struct calibrate_line {
     const char *what, *name;
     struct error_score before, after; /* `after`: of rows left out of the fit */
+    bool kept;                        /* the fit is worse: what was known stays */
 };
 
 #define CALIBRATE_MAX_LINES 640
@@ -42,6 +43,7 @@ struct calibrate_recorded {
     struct text products, collectives;
     int product_count, collective_count; /* rows */
     const struct cost_device *device;    /* as the trace names it; NULL: unknown */
+    char told[80];                       /* what it calls it; "": nothing */
 };
 
 struct calibrate_report {
@@ -70,6 +72,9 @@ bool calibrate_known(struct calibrate_report *report, struct error *err);
 /* Returns the text of a further file, by its name without ending. */
 struct text *calibrate_add_file(struct calibrate_report *report, const char *name);
 
+/* Prints the lines, and what was learned. */
+void calibrate_print(const struct calibrate_report *report, struct text *out);
+
 /* Is a file a profiler's trace, or a folder of its ranks? */
 bool calibrate_is_recorded(const char *path);
 
@@ -78,7 +83,8 @@ struct rh_calibrate_request;
 bool calibrate_take_recorded(struct calibrate_report *report, struct rh_calibrate_request *asked,
                              struct error *err);
 
-/* Reads a trace, unless it is the one that was read last; `device` NULL: the trace's own. */
+/* Reads a trace, unless it is the one that was read last; `device` NULL: the trace's own. Another one than that, if
+ * both are known, is an error. */
 bool calibrate_recorded_read(struct calibrate_recorded *recorded, const char *path, const char *device,
                              struct error *err);
 bool calibrate_recorded_table(struct calibrate_recorded *recorded, bool products, struct csv *csv,

@@ -149,9 +149,23 @@ static bool write_products(struct calibrate_recorded *recorded, const struct rep
     }
     free(list);
     for (size_t i = 0; !recorded->device && i < replay->device_count; i++)
-        if (replay->devices[i].name > 0)
-            recorded->device = tables_device(NULL, replay->texts[replay->devices[i].name]);
+        if (replay->devices[i].name > 0) {
+            const char *told = replay->texts[replay->devices[i].name];
+            snprintf(recorded->told, sizeof recorded->told, "%s", told);
+            recorded->device = tables_device(NULL, told);
+        }
     return true;
+}
+
+/* A device of the user's own file may be any. */
+static bool check_device(const struct calibrate_recorded *recorded, const char *device, struct error *err)
+{
+    const struct cost_device *given = device ? tables_device(NULL, device) : NULL;
+    return !given || !recorded->device || given == recorded->device ||
+           error_set(err, ERROR_USAGE,
+                     "--device %s: %s was recorded on '%s', which is %s: leave out --device, or fit another "
+                     "recording",
+                     device, recorded->path, recorded->told, recorded->device->name);
 }
 
 bool calibrate_recorded_read(struct calibrate_recorded *recorded, const char *path, const char *device,
@@ -175,7 +189,7 @@ bool calibrate_recorded_read(struct calibrate_recorded *recorded, const char *pa
         replay_release(&replay);
     }
     const struct cost_device *known = device ? tables_device(NULL, device) : recorded->device;
-    done = done && ranks_align(&run, err) &&
+    done = done && check_device(recorded, device, err) && ranks_align(&run, err) &&
            write_transfers(recorded, &run, known ? usual_node(known).devices : 8, err);
     ranks_release(&run);
     return done && ((!recorded->products.failed && !recorded->collectives.failed) || error_memory(err));
@@ -206,6 +220,10 @@ bool calibrate_take_recorded(struct calibrate_report *report, struct rh_calibrat
         asked->collectives = asked->log;
     if (!asked->device && recorded->device)
         asked->device = recorded->device->name;
+    if (!asked->device && *recorded->told)
+        return error_set(err, ERROR_USAGE,
+                         "%s: recorded on '%s', which is no known device: add --device NAME", asked->log,
+                         recorded->told);
     asked->log = NULL;
     return true;
 }
