@@ -21,7 +21,7 @@
 #include "schedule/order.h"
 #include "sim/timeline.h"
 
-#define SIM_MAX_REASONS 7
+#define SIM_MAX_REASONS 8
 
 enum sim_level { SIM_AUTO, SIM_PASSES, SIM_LAYERS };
 
@@ -172,10 +172,11 @@ struct sim_result {
     } reasons[SIM_MAX_REASONS];
     int device_count;
     struct sim_device *devices;
-    int slowest;    /* the device with the longest own work, which is shown by cause */
-    int fullest;    /* with the highest peak; -1: unknown */
-    int iterations; /* that sinks and critical path show: several if hosts load or save */
-    double shown;   /* seconds of these */
+    int slowest;                    /* the device with the longest own work, which is shown by cause */
+    int fullest;                    /* with the highest peak; -1: unknown */
+    int iterations;                 /* that sinks and critical path show: several if hosts load or save */
+    double shown;                   /* seconds of these */
+    struct sim_straggler unreached; /* one that is slow only after them; factor 0: none */
     int step_count;
     struct sim_step *steps; /* the longest first */
     int link_count;         /* by layers */

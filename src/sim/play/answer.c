@@ -370,7 +370,7 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
     static const char *const sends[] = {"send", "transfers", NULL}, *const data[] = {"data", "drain", NULL},
                              *const nothing[] = {NULL};
     struct play_change changes[] = {PLAY_NO_CHANGE, PLAY_NO_CHANGE, PLAY_NO_CHANGE};
-    enum { SENDS, GRADIENTS, PAIRS, STARTUP, HOST, JITTER, REST, COUNT };
+    enum { SENDS, GRADIENTS, PAIRS, STARTUP, HOST, JITTER, SLOW, REST, COUNT };
     _Static_assert(COUNT <= SIM_MAX_REASONS, "a result has room for all reasons");
     changes[SENDS].no_sends = changes[GRADIENTS].no_gradients = changes[PAIRS].no_pairs = true;
     static const char *const *const parts[] = {sends, data, nothing};
@@ -381,6 +381,7 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
         [STARTUP] = {"start-up, for which the formula gives each stage one device of a replica", 0.0},
         [HOST] = {"loading and saving", model->host_seconds},
         [JITTER] = {"jitter, whose slowest kernels the others wait for", model->shaken},
+        [SLOW] = {"slow devices, which the others wait for", model->slowed},
         [REST] = {"filling and draining of unequal stages", 0.0},
     };
     double difference = result->seconds - result->formula;
@@ -458,15 +459,27 @@ static bool explain(struct play_model *model, struct sim_result *result, struct 
 {
     const struct sim_options *asked = model->options;
     struct sim_options calm = *asked;
-    double even = result->seconds;
+    double even = result->seconds, alike = even;
     calm.jitter = 0.0;
     calm.no_symmetry = false;
     model->options = &calm;
     bool ok = asked->jitter <= 0.0 || play_again(model, &PLAY_NO_CHANGE, &even, err);
+    calm.straggler_count = 0;
+    ok = ok && (asked->straggler_count == 0 || play_again(model, &PLAY_NO_CHANGE, &alike, err));
+    calm.straggler_count = asked->straggler_count;
+    model->slowed = asked->straggler_count > 0 ? even - alike : 0.0;
     model->shaken = result->seconds - even;
     ok = ok && find_reasons(model, result, err) && add_all_more(model, result, err);
     model->options = asked;
     return ok;
+}
+
+/* A straggler that is slow only after the run has ended is most likely a mistake. */
+static void find_unreached(const struct sim_options *options, struct sim_result *result)
+{
+    for (int i = 0; i < options->straggler_count; i++)
+        if (options->stragglers[i].from >= fmax(result->shown, result->seconds))
+            result->unreached = options->stragglers[i];
 }
 
 static bool play(struct play_model *model, struct sim_result *result, struct error *err)
@@ -479,6 +492,7 @@ static bool play(struct play_model *model, struct sim_result *result, struct err
         return error_set(err, ERROR_INPUT, "%s%sthe iteration takes no time: all seconds are 0",
                          model->plan->path ? model->plan->path : "", model->plan->path ? ": " : "");
     set_rates(model->plan, result);
+    find_unreached(model->options, result);
     return model->options->plain || explain(model, result, err);
 }
 

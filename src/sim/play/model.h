@@ -86,6 +86,7 @@ struct play_model {
     struct play_host host; /* that is played next */
     double host_seconds;   /* of an iteration, that the last play of hosts added to it */
     double shaken; /* seconds that jitter added to the run that is explained, which is played without it */
+    double slowed; /* seconds that --straggler added to it */
     int pipeline_count;
     struct play_pipeline *pipelines;
 };

@@ -63,6 +63,9 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
     if (isfinite(result->expected) && result->expected != result->formula)
         text_format(out, "expected %s of the plan, by formula and known runs\n",
                     unit_text(&texts, result->expected, UNIT_TIME));
+    if (result->unreached.factor > 0.0)
+        text_format(out, "straggler: device %d is slow from second %g on, when all is over\n",
+                    result->unreached.first, result->unreached.from);
     text_format(out, "pipeline stalls (waiting for other stages): %.1f %% of the time\n",
                 100.0 * result->bubble);
 }
@@ -160,9 +163,9 @@ static void print_more(const struct sim_result *result, struct text *out)
         text_add(out, "\nwith 10 % more speed of\n");
     for (int i = 0; i < result->more_count; i++) {
         struct unit_texts texts = {0};
+        double change = round(1000.0 * (result->more[i].seconds / result->seconds - 1.0)) / 10.0;
         text_format(out, "  %-24s %10s  %+.1f %%\n", result->more[i].name,
-                    unit_text(&texts, result->more[i].seconds, UNIT_TIME),
-                    100.0 * (result->more[i].seconds / result->seconds - 1.0));
+                    unit_text(&texts, result->more[i].seconds, UNIT_TIME), change + 0.0); /* no -0.0 */
     }
 }
 
