@@ -457,6 +457,8 @@ static bool deliver(const struct playing *playing, const struct simulate_options
         return false;
     replay_report_json(&report, &given->report->json);
     replay_report_print(&report, &given->report->text);
+    if (given->asked.kernels && !replay_has_rule_of(&playing->replay, &playing->kernels))
+        text_format(&given->report->text, SIMULATE_NO_RULE, given->asked.kernels);
     return true;
 }
 

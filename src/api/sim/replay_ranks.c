@@ -49,6 +49,7 @@ struct played_ranks {
     struct together plays[MAX_PLAYS];
     size_t play_count;
     int64_t recorded; /* ns, of all ranks */
+    bool ruled;       /* a kernel has a rule of the user's */
     struct text asked;
 };
 
@@ -100,6 +101,7 @@ static bool play_rank(struct played_ranks *played, size_t i, const struct replay
                 replay_graph_make(&rank->graph, &rank->replay, err) &&
                 replay_play(&rank->graph, &recorded, &result, err);
     if (done) {
+        played->ruled |= kernels && replay_has_rule_of(&rank->replay, kernels);
         sum_row(&row, &result);
         for (int k = 0; k < options->scale_count; k++)
             played->used[k] += replay_matches(&rank->replay, &options->scales[k]);
@@ -490,6 +492,8 @@ bool simulate_replay_ranks(const struct simulate_options *given, const struct re
             played.rows[i].offset = played.run.members[i].offset;
         write_json(&played, path, &given->report->json);
         print(&played, path, &given->report->text);
+        if (kernels && !played.ruled)
+            text_format(&given->report->text, SIMULATE_NO_RULE, given->asked.kernels);
     }
     if (opened)
         release(&played);

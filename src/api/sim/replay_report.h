@@ -19,6 +19,8 @@ struct replay_report {
     size_t class_count;
 };
 
+#define SIMULATE_NO_RULE "\n%s: no kernel has a name of its rules\n"
+
 /* Is a pattern of --what-if a degree ("dp"), which is for all ranks of a run? */
 bool simulate_is_degree(const char *pattern);
 

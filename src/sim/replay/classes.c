@@ -42,6 +42,14 @@ bool replay_classify(struct replay *replay, const struct kernel_classes *added, 
     return true;
 }
 
+bool replay_has_rule_of(const struct replay *replay, const struct kernel_classes *added)
+{
+    for (size_t i = 0; i < replay->text_count; i++)
+        if (replay->rules[i] >= added->rules && replay->rules[i] < added->rules + added->count)
+            return true;
+    return false;
+}
+
 static int by_total(const void *a, const void *b)
 {
     const struct replay_class_sum *first = a, *second = b;

@@ -9,6 +9,9 @@
  * user's rules, which have to live as long as the replay. */
 bool replay_classify(struct replay *replay, const struct kernel_classes *added, struct error *err);
 
+/* Has any activity a rule of the user's? */
+bool replay_has_rule_of(const struct replay *replay, const struct kernel_classes *added);
+
 /* The activities of one class and library. */
 struct replay_class_sum {
     enum kernel_class class;
