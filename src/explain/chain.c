@@ -4,7 +4,7 @@
  * of causes can be tested: played without all else, it has to take as long as the step did.
  *
  * Definition. An activity begins when the last of its causes allows it (sim/replay/graph.h); a collective of several
- * ranks moves data from the begin on its last rank. From the end of a step's last activity the causes lead back through
+ * ranks moves data from the begin on its last rank, a message from that of its last side. From the end of a step's last activity the causes lead back through
  * streams, the host and, at collectives, the rank that came last. Along them count the durations of activities, work of
  * the host, the transfer of a collective since its last rank came, and of each lag between two events the typical one
  * in this trace. Waits that the trace does not explain count nothing. The step as played is the time from the end of
@@ -178,7 +178,10 @@ static void play(const struct explain *explain, const struct meeting *meeting)
         size_t lane = explain->lane_of[i];
         struct explain_chain *chain = chain_of(explain, lane, run->collectives[i].activity);
         int64_t transfer = chain ? chain->end + explain->lanes[lane].shift - meeting->time : 0;
-        if (chain && transfer >= 0)
+        if (chain && explain_is_over(explain, i, meeting->time))
+            chain->played =
+                arrive(explain, lane, &chain->start) + run->collectives[i].end - run->collectives[i].begin;
+        else if (chain && transfer >= 0)
             chain->played = start + transfer;
     }
 }

@@ -133,7 +133,7 @@ static bool is_together(const struct explain *explain, size_t first, size_t end,
     return end > first + 1;
 }
 
-/* Tells each lane when the last rank of its collectives arrived. */
+/* Tells each lane when the last rank of its collectives arrived; who sent into a buffer awaits nobody. */
 static bool add_arrivals(struct explain *explain, struct error *err)
 {
     const struct ranks *run = &explain->run;
@@ -149,11 +149,14 @@ static bool add_arrivals(struct explain *explain, struct error *err)
         last = together ? readiest : last;
         for (size_t j = i; j < end; j++) {
             struct explain_lane *lane = &explain->lanes[explain->lane_of[j]];
+            size_t awaited = explain_is_over(explain, j, explain_began(explain, last)) ? j : last;
             struct explain_arrival arrival = {.activity = run->collectives[j].activity,
-                                              .lane = explain->lane_of[last],
-                                              .time = end > i + 1 ? explain_began(explain, last) : INT64_MIN,
+                                              .lane = explain->lane_of[awaited],
+                                              .time =
+                                                  end > i + 1 ? explain_began(explain, awaited) : INT64_MIN,
                                               .exchange = (uint32_t)j,
                                               .together = together,
+                                              .message = run->collectives[j].message,
                                               .members = (uint32_t)(end - i)};
             if (!VECTOR_ADD(lane->arrivals, lane->arrival_count, lane->arrival_capacity, arrival))
                 return error_memory(err);
@@ -237,9 +240,10 @@ static void add_kinds(struct explain *explain, uint32_t lane)
         size_t kind = (size_t)kind_of(explain, lane, piece->exchange);
         if (kind == explain->kind_count)
             continue;
-        *(piece->share == SHARE_COVERED ? &explain->kinds[kind].hidden
-          : piece->share == SHARE_SKEW  ? &explain->kinds[kind].waited
-                                        : &explain->kinds[kind].transfer) += end - begin;
+        *(piece->share == SHARE_COVERED                              ? &explain->kinds[kind].hidden
+          : piece->share == SHARE_SKEW || piece->share == SHARE_PEER ? &explain->kinds[kind].waited
+                                                                     : &explain->kinds[kind].transfer) +=
+            end - begin;
     }
 }
 
@@ -272,8 +276,8 @@ static bool analyse(struct explain_loading *loading, struct error *err)
                                       .kind = kind_of,
                                       .kind_count = explain->kind_count + 1,
                                       .context = explain};
-    if (!explain_path_find(&explain->path, &walk, err) || !explain_losses_find(explain, err) ||
-        !explain_chains_play(explain, err))
+    if (!explain_path_find(&explain->path, &walk, err) || !explain_chains_play(explain, err) ||
+        !explain_losses_find(explain, err))
         return false;
     qsort(explain->names, explain->name_count, sizeof *explain->names, by_total);
     return explain_products_sort(explain, err);

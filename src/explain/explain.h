@@ -40,7 +40,7 @@ struct explain_kind {
     const char *name;
     uint32_t group; /* of the run */
     int64_t hidden, transfer,
-        waited;    /* of all lanes and steps, ns: covered by compute, exposed, for the last */
+        waited;    /* of all lanes and steps, ns: covered by compute, exposed, for the last or a message */
     int64_t bytes; /* of all with a known size */
     size_t count;
 };
@@ -138,10 +138,18 @@ static inline int64_t explain_began(const struct explain *explain, size_t collec
     return at->begin + explain->run.members[at->member].offset;
 }
 
-/* Are two the same one on two ranks? */
+/* Are two the same one on two ranks, or a send and its receive? */
 static inline bool explain_is_same(const struct ranks_collective *a, const struct ranks_collective *b)
 {
-    return !a->sends && !b->sends && a->group == b->group && a->order == b->order;
+    return a->sends || b->sends ? a->sends && b->sends && a->again > 0 && a->again == b->again
+                                : a->group == b->group && a->order == b->order;
+}
+
+/* Did a send end before the other side came? */
+static inline bool explain_is_over(const struct explain *explain, size_t collective, int64_t last)
+{
+    const struct ranks_collective *at = &explain->run.collectives[collective];
+    return at->message && at->end + explain->run.members[at->member].offset <= last;
 }
 
 /* The shares of a step of a lane. */
@@ -154,6 +162,12 @@ int64_t explain_name_time(const struct explain *explain, size_t name, size_t ste
 /* What the critical path alone takes, of the recorded time (chain.c). */
 double explain_played_share(const struct explain *explain);
 
+/* Is that nearly all? Else the causes that the trace tells are not those that decided. */
+static inline bool explain_is_explained(const struct explain *explain)
+{
+    return explain_played_share(explain) >= 0.8;
+}
+
 /* "compute", "communication", "host", "input" or "skew": of the largest loss, where it is a 20th of the time at
  * least. */
 const char *explain_verdict(const struct explain *explain);
@@ -161,7 +175,7 @@ const char *explain_verdict(const struct explain *explain);
 /* Returns whether no loss is as large as that. */
 bool explain_is_busy(const struct explain *explain);
 
-/* Finds the losses of a path; private to explain.c. */
+/* Finds the losses of a path that was played; private to explain.c. */
 bool explain_losses_find(struct explain *explain, struct error *err);
 
 /* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank while it is read,

@@ -71,6 +71,34 @@ static int by_time(const void *a, const void *b)
     return order ? order : (first->kind > second->kind) - (first->kind < second->kind);
 }
 
+/* Where the path played alone is much shorter than it was recorded, its causes are not those that decided: what it lacks
+ * is unknown, and no wait for others, for streams or launches. */
+static bool add_missing(struct explain *explain, size_t *capacity, struct error *err)
+{
+    static const enum explain_loss_kind from[] = {LOSS_PEER, LOSS_GAPS, LOSS_HOST};
+    struct explain_loss moved = {LOSS_UNKNOWN, 0, -1, -1}, *unknown = &moved;
+    int64_t missing = 0;
+    if (explain_is_explained(explain))
+        return true;
+    for (size_t i = 0; i < explain->step_count; i++)
+        missing += explain->played[i].recorded - explain->played[i].played;
+    for (size_t i = 0; i < explain->loss_count; i++)
+        if (explain->losses[i].kind == LOSS_UNKNOWN)
+            unknown = &explain->losses[i];
+    missing -= unknown->time;
+    for (size_t k = 0; k < sizeof from / sizeof *from; k++)
+        for (size_t i = 0; i < explain->loss_count; i++) {
+            struct explain_loss *loss = &explain->losses[i];
+            if (loss->kind != from[k] || missing <= 0)
+                continue;
+            int64_t part = loss->time < missing ? loss->time : missing;
+            loss->time -= part;
+            unknown->time += part;
+            missing -= part;
+        }
+    return unknown != &moved || add(explain, capacity, moved, err);
+}
+
 bool explain_losses_find(struct explain *explain, struct error *err)
 {
     static const struct {
@@ -94,6 +122,8 @@ bool explain_losses_find(struct explain *explain, struct error *err)
         if (!add(explain, &capacity, loss, err))
             return false;
     }
+    if (!add_missing(explain, &capacity, err))
+        return false;
     if (explain->loss_count > 0)
         qsort(explain->losses, explain->loss_count, sizeof *explain->losses, by_time);
     return true;

@@ -26,6 +26,7 @@ struct walker {
     uint32_t *met; /* room for members */
     double *inner; /* of others: exchanges in smaller groups */
     size_t step;
+    bool sent; /* the path of the step goes along a message */
     struct error *err;
 };
 
@@ -119,6 +120,30 @@ static uint32_t main_lane(const struct walker *walker)
     return lane;
 }
 
+/* Stages of a pipeline compute one after the other: what the path does beyond its longest lane's own is none's excess,
+ * but the others' wait for their neighbours. They are compared, too. */
+static void add_stages(struct walker *walker, int64_t from, int64_t to, int64_t own[EXPLAIN_SHARES])
+{
+    int64_t longest[EXPLAIN_SHARES] = {0};
+    explain_sums(&walker->walk->lanes[main_lane(walker)].timeline, from, to, longest);
+    int64_t beyond =
+        own[SHARE_COMPUTE] + own[SHARE_COVERED] - longest[SHARE_COMPUTE] - longest[SHARE_COVERED];
+    if (beyond > 0) {
+        own[SHARE_COMPUTE] -= beyond;
+        own[SHARE_PEER] += beyond;
+    }
+    for (size_t i = 0; i < walker->member_count; i++)
+        walker->by_lane[walker->members[i]][0] = 1;
+    for (size_t i = 0; i < walker->stretch_count; i++) {
+        int64_t *seen = walker->by_lane[walker->stretches[i].lane];
+        if (!*seen)
+            walker->members[walker->member_count++] = walker->stretches[i].lane;
+        *seen = 1;
+    }
+    for (size_t i = 0; i < walker->member_count; i++)
+        walker->by_lane[walker->members[i]][0] = 0;
+}
+
 /* What each share of the path in [from, to) lies above the mean of the other members; of exchanges in smaller groups
  * their median, since some of them are in the same group. Returns what they waited, and the sum of those above. */
 static double compare(const struct walker *walker, int64_t from, int64_t to,
@@ -145,9 +170,9 @@ static double compare(const struct walker *walker, int64_t from, int64_t to,
     double waited = -more[SHARE_SKEW], mean = more[SHARE_INNER];
     more[SHARE_INNER] = (double)own[SHARE_INNER] - quantile_of(walker->inner, (int)count, 0.5);
     waited += more[SHARE_INNER] - mean;
-    if (more[SHARE_TRANSFER] <
-        0) /* had the last one been in time, compute would cover it on the others, too */
-        waited -= more[SHARE_TRANSFER];
+    waited -= fmin(more[SHARE_PEER], 0);
+    waited -= fmin(more[SHARE_TRANSFER],
+                   0); /* had the last one been in time, compute would cover it on the others, too */
     more[SHARE_COMPUTE] += more[SHARE_COVERED]; /* compute, whatever runs beside it */
     more[SHARE_COVERED] = more[SHARE_SKEW] = 0;
     for (int i = 0; i < EXPLAIN_SHARES; i++)
@@ -164,6 +189,8 @@ static void add_step(struct walker *walker, int64_t from, int64_t to)
     if (from >= to)
         return;
     add_own(walker, from, to, own, most);
+    if (walker->sent)
+        add_stages(walker, from, to, own);
     double waited = compare(walker, from, to, own, more, &above);
     for (int i = 0; i < EXPLAIN_SHARES; i++) {
         int64_t held = i == SHARE_COMPUTE ? own[i] + own[SHARE_COVERED] : own[i], part = 0;
@@ -182,12 +209,12 @@ static const struct explain_arrival *met_at(const struct walker *walker, uint32_
                                             const struct explain_piece *piece)
 {
     const struct explain_lane *at = &walker->walk->lanes[lane];
-    if (piece->share != SHARE_SKEW && piece->share != SHARE_TRANSFER && piece->share != SHARE_INNER)
+    bool waits = piece->share == SHARE_SKEW || piece->share == SHARE_PEER;
+    if (!waits && piece->share != SHARE_TRANSFER && piece->share != SHARE_INNER)
         return NULL;
     const struct explain_arrival *arrival =
         explain_arrival_of(at->arrivals, at->arrival_count, piece->exchange);
-    bool met = arrival && (piece->share == SHARE_SKEW || arrival->time == piece->begin);
-    return met ? arrival : NULL;
+    return arrival && (waits || arrival->time == piece->begin) ? arrival : NULL;
 }
 
 /* Keeps the meeting with most members, whose step are compared. */
@@ -214,11 +241,12 @@ static bool walk_step(struct walker *walker, uint32_t lane, int64_t from, int64_
     int64_t now = to, end = to; /* of the stretch */
     size_t still = 0;           /* changes of lane at one time */
     walker->member_count = walker->stretch_count = 0;
+    walker->sent = false;
     while (now > from) {
         const struct explain_timeline *timeline = &walk->lanes[lane].timeline;
         const struct explain_piece *piece = &timeline->pieces[explain_piece_at(timeline, now - 1)];
         const struct explain_arrival *met = piece->begin < now ? met_at(walker, lane, piece) : NULL;
-        bool waits = met && piece->share == SHARE_SKEW && met->lane != lane;
+        bool waits = met && (piece->share == SHARE_SKEW || piece->share == SHARE_PEER) && met->lane != lane;
         if (!waits || still > walk->lane_count) {
             now = piece->begin < now && piece->begin > from ? piece->begin : from;
             still = 0;
@@ -230,6 +258,7 @@ static bool walk_step(struct walker *walker, uint32_t lane, int64_t from, int64_
             if (!add_stretch(walker, lane, now, end))
                 return false;
             walker->path->changes++;
+            walker->sent |= met->message;
             still++;
             end = now;
             lane = met->lane;

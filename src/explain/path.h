@@ -6,11 +6,12 @@
  *
  * Definition. The path is walked back in time from the end of a step, on the device whose step ends last. A time on a
  * device belongs to the path by its share (timeline.h), but time in which it waits for the last rank of a collective
- * (skew) belongs to that rank: the path goes on there, at the same time. So the path has a piece for every nanosecond
+ * (skew), or for the other side of a message, belongs to that rank: the path goes on there, at the same time. So the path has a piece for every nanosecond
  * of the step, on one device each, and its length is the step's, exactly.
  *
  * Skew. In each step the path is compared with the same time on the other members of the largest group that met on
- * it, but for the lane that it is on longest. The path never waits for a last rank, the others do. Shares add up to the
+ * it (and, where it goes along messages, on all lanes that it visits), but for the lane that it is on longest. Compute
+ * of other stages that such a path has beyond that lane's own is no excess: the others waited for their neighbours. The path never waits for a last rank, the others do. Shares add up to the
  * same time on both sides; so what the others waited, w (their mean), is exactly the sum over shares of (the path's,
  * less the others' mean). Of w each share in which the path exceeds the others costs its part, in proportion: a rank
  * whose kernels take longer, one whose host or data came late, one whose link is slow. That part is moved from the

@@ -428,7 +428,7 @@ const struct explain_arrival *explain_arrival_of(const struct explain_arrival *a
     return low < count && arrivals[low].activity == activity ? &arrivals[low] : NULL;
 }
 
-/* Exposed communication only waits until the last rank arrived. */
+/* Exposed communication only waits until the last rank arrived, or the other side. */
 static bool part_exchanges(struct explain_timeline *timeline, const struct explain_arrival *arrivals,
                            size_t count, struct error *err)
 {
@@ -445,8 +445,9 @@ static bool part_exchanges(struct explain_timeline *timeline, const struct expla
         bool gap = piece.share == SHARE_UNKNOWN && piece.what != EXPLAIN_NONE;
         const struct explain_arrival *arrival =
             gap || piece.share == SHARE_TRANSFER ? explain_arrival_of(arrivals, count, piece.what) : NULL;
+        enum explain_share waits = arrival && arrival->message ? SHARE_PEER : SHARE_SKEW;
         if (gap && arrival && arrival->together) {
-            piece.share = SHARE_SKEW;
+            piece.share = waits;
             piece.exchange = piece.what;
         } else if (gap && arrival && arrival->time == INT64_MIN) {
             piece.share = SHARE_PEER; /* a receive, or a collective of ranks that are not told */
@@ -454,7 +455,7 @@ static bool part_exchanges(struct explain_timeline *timeline, const struct expla
         arrival = gap ? NULL : arrival;
         if (arrival && arrival->time > piece.begin) { /* not where it is unknown */
             struct explain_piece wait = piece;
-            wait.share = SHARE_SKEW;
+            wait.share = waits;
             done = VECTOR_ADD(timeline->pieces, timeline->count, timeline->capacity, wait);
             piece.begin = arrival->time;
         }

@@ -17,8 +17,8 @@
  *     host       other work of the host, in its calls and between them: the launch came late
  *     launch     from the call to the start, the typical latency
  *     stream     between activities: the order of a stream, events of other streams
- *     peer       an activity of another device that the trace names as the cause, or what begins is a receive, and
- *                nothing else says why
+ *     peer       an activity of another device that the trace names as the cause, or the other side of a send or
+ *                receive, also while that runs
  *     unknown    nothing in the trace says why
  *              of a host alone, whose operations stand for activities, all is work of the host
  * Of several collectives that run, the one that began first is meant. Communication and copies that no compute kernel
@@ -91,6 +91,7 @@ struct explain_arrival {
     uint32_t members;  /* of its group */
     bool
         together; /* its ranks begin at one time: what they were idle for before it was a wait for the last */
+    bool message; /* a send or receive, of which one side may be the last */
 };
 
 struct explain_timeline {

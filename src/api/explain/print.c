@@ -69,14 +69,23 @@ void explain_loss_tell(const struct explain *explain, const struct explain_loss 
 
 /* ---- the first lines ---- */
 
+static void print_unexplained(const struct explain *explain, struct text *out)
+{
+    if (!explain_is_explained(explain))
+        text_format(out, "; but the causes that the trace tells take only %.1f %% of the time",
+                    100 * explain_played_share(explain));
+    text_add(out, "\n");
+}
+
 static void print_verdict(const struct explain *explain, struct text *out)
 {
     const char *verdict = explain_verdict(explain);
     double step = explain_step_mean(explain);
     const char *each = explain->numbers ? "each step of" : "the recorded";
     if (explain_is_busy(explain)) {
-        text_format(out, "compute: kernels run for %.1f %% of %s %.3f ms, and no loss is a 20th of it\n",
+        text_format(out, "compute: kernels run for %.1f %% of %s %.3f ms, and no loss is a 20th of it",
                     100 * explain_share_of(explain_compute_mean(explain), step), each, 1e3 * step);
+        print_unexplained(explain, out);
         return;
     }
     const struct explain_loss *loss = &explain->losses[0];
@@ -84,7 +93,8 @@ static void print_verdict(const struct explain *explain, struct text *out)
     text_format(out, "%s: %.3f ms of %s %.3f ms (%.1f %%): ", verdict, 1e3 * time, each, 1e3 * step,
                 100 * explain_share_of(time, step));
     explain_loss_tell(explain, loss, out);
-    text_format(out, "\nto mend it: %s\n", explain_loss_words[loss->kind].mend);
+    print_unexplained(explain, out);
+    text_format(out, "to mend it: %s\n", explain_loss_words[loss->kind].mend);
 }
 
 static void print_head(const struct explain *explain, struct text *out)

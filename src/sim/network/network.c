@@ -160,121 +160,18 @@ int64_t network_group_size(const struct ranks *run, const struct network_exchang
     return told > exchange->count ? (int64_t)told : (int64_t)exchange->count;
 }
 
-/* --- sends and receives ---------------------------------------------------------------------------------- */
-
-/* A send, a receive, or (side 0 and 1 by rank) a kernel that may do both. */
-struct item {
-    int64_t sender, receiver, sequence;
-    uint32_t group;
-    uint8_t both, side; /* side 1: of the receiver */
-    const struct ranks_collective *of;
-};
-
-static int by_pair(const void *a, const void *b)
+static bool add_messages(struct replay_network *network, const struct ranks *run,
+                         const struct network_rank *ranks, size_t first, struct error *err)
 {
-    const struct item *x = a, *y = b;
-    int order = order_of(x->sender, y->sender);
-    order = order ? order : order_of(x->receiver, y->receiver);
-    order = order ? order : order_of(x->group, y->group);
-    order = order ? order : order_of(x->both, y->both);
-    return order ? order : order_of(x->side, y->side);
-}
-
-static int by_begin(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    int order = by_pair(a, b);
-    return order ? order : order_of(x->of->begin, y->of->begin);
-}
-
-static int by_sequence(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    int order = by_pair(a, b);
-    order = order ? order : order_of(x->sequence, y->sequence);
-    return order ? order : order_of(x->of->begin, y->of->begin);
-}
-
-/* A peer is told by its rank, or by its place in the group. */
-static int64_t peer_rank(const struct ranks_group *group, int64_t peer, int64_t own)
-{
-    for (size_t i = 0; i < group->rank_count; i++)
-        if (group->ranks[i] == peer && peer != own)
-            return peer;
-    if (peer >= 0 && (size_t)peer < group->rank_count)
-        return group->ranks[peer];
-    if (peer < 0 && group->rank_count == 2)
-        return group->ranks[group->ranks[0] == own];
-    return peer;
-}
-
-/* Returns whether the two ranks of a send or receive are known. */
-static bool find_item(const struct ranks *run, const struct network_rank *ranks,
-                      const struct ranks_collective *of, struct item *item)
-{
-    const struct replay *replay = &ranks[of->member].replay;
-    const struct replay_collective *told = replay_collective_of(replay, &replay->activities[of->activity]);
-    const char *name = replay->texts[told->name];
-    bool receives = strcasestr(name, "recv") != NULL, sends = strcasestr(name, "send") != NULL;
-    int64_t own = run->members[of->member].rank;
-    int64_t peer = receives == sends ? -1 : receives ? told->source : told->destination;
-    peer = peer_rank(&run->groups[of->group], peer, own);
-    uint32_t group =
-        run->groups[of->group].assumed ? UINT32_MAX : of->group; /* then only the ranks are known */
-    *item = (struct item){.sequence = told->sequence, .group = group, .of = of};
-    item->both = receives == sends;
-    item->side = item->both ? own > peer : receives;
-    item->sender = item->side ? peer : own;
-    item->receiver = item->side ? own : peer;
-    return peer >= 0 && peer != own;
-}
-
-/* Pairs the items of one sender and receiver: [0, count), those of the sender first. */
-static bool pair(struct replay_network *network, const struct ranks *run, const struct network_rank *ranks,
-                 struct item *items, size_t count, struct error *err)
-{
-    size_t sent = 0;
-    while (sent < count && !items[sent].side)
-        sent++;
-    bool numbered = 2 * sent == count;
-    qsort(items, count, sizeof *items, by_sequence);
-    for (size_t i = 0; numbered && i < sent; i++)
-        numbered = items[i].sequence >= 0 && items[i].sequence == items[sent + i].sequence;
-    if (!numbered)
-        qsort(items, count, sizeof *items, by_begin);
-    size_t pairs = sent < count - sent ? sent : count - sent;
-    for (size_t i = 0; i < pairs; i++) {
-        if (!add_part(network, items[i].of, err) || !add_part(network, items[sent + i].of, err) ||
-            !add_exchange(network, run, ranks, items[i].of, 2, err))
+    const struct ranks_collective *list = run->collectives;
+    for (size_t i = first; i < run->collective_count && list[i].again > 0; i += 2) {
+        if (!add_part(network, &list[i], err) || !add_part(network, &list[i + 1], err) ||
+            !add_exchange(network, run, ranks, &list[i], 2, err))
             return false;
         network->messages++;
-        network->by_order += !numbered;
+        network->by_order += !list[i].numbered;
     }
     return true;
-}
-
-static bool match_sends(struct replay_network *network, const struct ranks *run,
-                        const struct network_rank *ranks, size_t first, struct error *err)
-{
-    struct item *items = NULL, item;
-    size_t count = 0, capacity = 0;
-    bool done = true;
-    for (size_t i = first; done && i < run->collective_count; i++)
-        if (find_item(run, ranks, &run->collectives[i], &item))
-            done = VECTOR_ADD(items, count, capacity, item) || error_memory(err);
-    done = done && (count == 0 || sort_items(items, count, sizeof *items, by_begin, err));
-    for (size_t at = 0, end; done && at < count; at = end) {
-        for (end = at + 1; end < count;) {
-            struct item same = items[end];
-            same.side = items[at].side;
-            if (by_pair(&items[at], &same) != 0)
-                break;
-            end++;
-        }
-        done = pair(network, run, ranks, items + at, end - at, err);
-    }
-    free(items);
-    return done;
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------- */
@@ -313,7 +210,7 @@ bool network_make(struct replay_network *network, const struct ranks *run, const
         done = network->part_of[i] || error_memory(err);
     }
     done = done && match_collectives(network, run, ranks, &end, err) &&
-           match_sends(network, run, ranks, end, err);
+           add_messages(network, run, ranks, end, err);
     if (done)
         network->alone = run->collective_count - network->part_count;
     else

@@ -14,8 +14,7 @@
  * those of a described cluster (network_price.c), over whose links exchanges that run at the same time are shared as
  * sim/engine shares them. Kernels keep their times.
  *
- * Matched are collectives as by ranks.h; sends and receives by their two ranks and group, by Seq if both sides have the
- * same numbers, else in order. What has no partner keeps its recorded duration, and is counted.
+ * Matched is what ranks.h matches. What has no partner keeps its recorded duration, and is counted.
  *
  * Not modelled: packets, loss, congestion control and flow control by pauses (PFC), adaptive routing: links are pipes
  * that are shared fairly. */

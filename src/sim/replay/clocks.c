@@ -171,7 +171,8 @@ static bool match(struct alignment *all, struct error *err)
     }
     free(series);
     return done &&
-           sort_items(run->collectives, run->collective_count, sizeof *run->collectives, by_event, err);
+           sort_items(run->collectives, run->collective_count, sizeof *run->collectives, by_event, err) &&
+           ranks_match_messages(run, err);
 }
 
 /* Returns the end of the collectives that are one, from `first` on. */

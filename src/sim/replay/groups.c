@@ -173,7 +173,9 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
             continue;
         collective.begin = activity->start + shift;
         collective.end = collective.begin + activity->duration;
-        collective.sends = is_send(name, kernel, all_to_all);
+        collective.message = collective.sends = is_send(name, kernel, all_to_all);
+        int64_t peer = strcasestr(name, "recv") ? told->source : told->destination;
+        collective.peer = peer >= 0 && peer <= INT32_MAX ? (int32_t)peer : -1;
         int64_t bytes = bytes_of(replay->texts[told->dtype]);
         if (bytes > 0 && told->elements >= 0 && told->elements < INT64_MAX / 8)
             collective.bytes = bytes * told->elements;
@@ -182,7 +184,7 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
                (VECTOR_ROOM_ZEROED(orders, capacity, run->group_count + 1) || error_memory(err));
         if (!done)
             break;
-        collective.numbered = !collective.sends && told->sequence >= 0 && told->sequence < UINT32_MAX;
+        collective.numbered = told->sequence >= 0 && told->sequence < UINT32_MAX;
         if (collective.numbered)
             collective.order = (uint32_t)told->sequence;
         else if (!collective.sends)
@@ -191,5 +193,141 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
                error_memory(err);
     }
     free(orders);
+    return done;
+}
+
+/* --- messages -------------------------------------------------------------------------------------------- */
+
+/* A send, a receive, or (side 0 and 1 by rank) a kernel that may do both. */
+struct item {
+    int64_t sender, receiver;
+    uint32_t group;
+    uint8_t both, side; /* side 1: of the receiver */
+    struct ranks_collective *of;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = order_of(x->sender, y->sender);
+    order = order ? order : order_of(x->receiver, y->receiver);
+    order = order ? order : order_of(x->group, y->group);
+    order = order ? order : order_of(x->both, y->both);
+    return order ? order : order_of(x->side, y->side);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = by_pair(a, b);
+    return order ? order : order_of(x->of->begin, y->of->begin);
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = by_pair(a, b);
+    order = order ? order : order_of(x->of->order, y->of->order);
+    return order ? order : order_of(x->of->begin, y->of->begin);
+}
+
+/* A peer is told by its rank, or by its place in the group. */
+static int64_t peer_rank(const struct ranks_group *group, int64_t peer, int64_t own)
+{
+    for (size_t i = 0; i < group->rank_count; i++)
+        if (group->ranks[i] == peer && peer != own)
+            return peer;
+    if (peer >= 0 && (size_t)peer < group->rank_count)
+        return group->ranks[peer];
+    if (peer < 0 && group->rank_count == 2)
+        return group->ranks[group->ranks[0] == own];
+    return peer;
+}
+
+/* Returns whether the two ranks of a send or receive are known. */
+static bool find_item(const struct ranks *run, struct ranks_collective *of, struct item *item)
+{
+    const char *name = run->texts[of->name];
+    bool receives = strcasestr(name, "recv") != NULL, sends = strcasestr(name, "send") != NULL;
+    int64_t own = run->members[of->member].rank;
+    int64_t peer = peer_rank(&run->groups[of->group], receives == sends ? -1 : of->peer, own);
+    /* of an assumed group only the ranks are known */
+    *item = (struct item){.group = run->groups[of->group].assumed ? UINT32_MAX : of->group, .of = of};
+    item->both = receives == sends;
+    item->side = item->both ? own > peer : receives;
+    item->sender = item->side ? peer : own;
+    item->receiver = item->side ? own : peer;
+    return of->message && peer >= 0 && peer != own;
+}
+
+/* Pairs the items of one sender and receiver: [0, count), those of the sender first. Returns the end of `pairs`. */
+static struct ranks_collective *pair(struct item *items, size_t count, uint32_t *number,
+                                     struct ranks_collective *pairs)
+{
+    size_t sent = 0;
+    while (sent < count && !items[sent].side)
+        sent++;
+    bool numbered = 2 * sent == count;
+    qsort(items, count, sizeof *items, by_sequence);
+    for (size_t i = 0; numbered && i < sent; i++)
+        numbered = items[i].of->numbered && items[sent + i].of->numbered &&
+                   items[i].of->order == items[sent + i].of->order;
+    if (!numbered)
+        qsort(items, count, sizeof *items, by_begin);
+    for (size_t i = 0; i < sent && i < count - sent; i++) {
+        ++*number;
+        for (size_t side = 0; side < 2; side++) {
+            struct ranks_collective *of = items[side * sent + i].of;
+            of->again = *number;
+            of->numbered = numbered;
+            *pairs++ = *of;
+        }
+    }
+    return pairs;
+}
+
+/* Those of a message follow each other, the send first; then come those without another side. */
+static void arrange(struct ranks_collective *list, size_t count, struct item *items, size_t item_count,
+                    struct ranks_collective *sorted)
+{
+    struct ranks_collective *to = sorted;
+    uint32_t number = 0;
+    for (size_t at = 0, end; at < item_count; at = end) {
+        for (end = at + 1; end < item_count;) {
+            struct item same = items[end];
+            same.side = items[at].side;
+            if (by_pair(&items[at], &same) != 0)
+                break;
+            end++;
+        }
+        to = pair(items + at, end - at, &number, to);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].again == 0)
+            *to++ = list[i];
+    memcpy(list, sorted, count * sizeof *list);
+}
+
+bool ranks_match_messages(struct ranks *run, struct error *err)
+{
+    size_t first = 0, count = 0;
+    while (first < run->collective_count && !run->collectives[first].sends)
+        first++;
+    struct ranks_collective *list = run->collectives + first;
+    size_t all = run->collective_count - first;
+    if (all == 0)
+        return true;
+    struct ranks_collective *sorted = malloc(all * sizeof *sorted);
+    struct item *items = malloc(all * sizeof *items);
+    bool done = (sorted && items) || error_memory(err);
+    for (size_t i = 0; done && i < all; i++) {
+        list[i].again = 0;
+        count += find_item(run, &list[i], &items[count]);
+    }
+    done = done && (count == 0 || sort_items(items, count, sizeof *items, by_begin, err));
+    if (done)
+        arrange(list, all, items, count, sorted);
+    free(items);
+    free(sorted);
     return done;
 }

@@ -17,7 +17,8 @@
  *
  * Groups are found by the ranks and the name that NCCL's arguments tell of each kernel, by pg_config where a list of
  * ranks was shortened, and without either by the stream, which is said (`assumed`). The k-th collective of a group on
- * one rank is the k-th on each other, by `Seq` where it is recorded.
+ * one rank is the k-th on each other, by `Seq` where it is recorded. Sends and receives are matched by their two ranks and
+ * group, by `Seq` if both sides have the same numbers, else in order.
  *
  * Nothing that is missing stops a run: ranks that are not there, doubled or cut files, launches without their kernels,
  * clocks that jump and traces without steps are `faults`, each one line that names file, fault and consequence. */
@@ -85,9 +86,13 @@ struct ranks_collective {
     uint32_t activity; /* of the member's replay */
     uint32_t name;     /* run->texts: "allreduce"; the kernel's name where no collective is told */
     int64_t bytes;     /* of the rank's input; -1: unknown */
-    bool sends;        /* a send or receive, or of groups that are not told: not matched */
-    bool numbered;     /* its order was recorded (Seq) */
-    uint32_t again; /* of those with the same order on this rank: several kernels may make one collective */
+    int32_t peer;      /* of a send or receive: the other rank, or its place in the group; -1: unknown */
+    bool message;      /* a send or receive */
+    bool sends;        /* likewise, or of groups that are not told, which are not matched */
+    bool numbered;     /* its order was recorded (Seq), and decided */
+    uint32_t
+        again; /* of those with the same order on this rank: several kernels may make one collective. Of a send
+                     * and its receive, after ranks_align: the same number above 0 */
 };
 
 /* How well the clocks agree: distances of the ends of a collective from their median, after the offsets, in ns. */
@@ -106,7 +111,8 @@ struct ranks {
     bool has_origin;
     struct ranks_group *groups;
     size_t group_count, group_capacity;
-    struct ranks_collective *collectives; /* after ranks_align: by group, order, member */
+    struct ranks_collective *collectives; /* after ranks_align: by group, order, member; then messages, each
+                                          * a send and its receive; then what has no other side */
     size_t collective_count, collective_capacity;
     const char **texts;
     size_t text_count, text_capacity;
@@ -136,6 +142,9 @@ bool ranks_collect(struct ranks *run, size_t i, const struct replay *replay, str
 
 /* After all members were collected: matches collectives and aligns the clocks. */
 bool ranks_align(struct ranks *run, struct error *err);
+
+/* Matches sends and receives, once collectives are sorted (groups.c). Private to clocks.c. */
+bool ranks_match_messages(struct ranks *run, struct error *err);
 
 /* A training step on the time of its replay (ns from its first event). */
 struct ranks_step {
