@@ -48,36 +48,67 @@ static enum found_degree shown_by(const struct explain_found *found, const struc
     return group->ranks[1] - group->ranks[0] == 1 ? FOUND_TENSOR : FOUND_DATA;
 }
 
+/* Is a group of those that exchange gradients, over data and context? */
+static bool is_together(const char *text)
+{
+    return strcasestr(text, "gradient") || strcasestr(text, "dp_shard_cp") || strcasestr(text, "dp_cp") ||
+           strncasecmp(text, "data_parallel_group_with_cp", 27) == 0;
+}
+
 static void add_group(struct explain_found *found, const struct explain_kind *kind,
                       const struct ranks_group *group)
 {
     enum found_degree degree = told_by(group->description);
     bool assumed = !*group->description || strcmp(group->description, "default_pg") == 0 ||
                    strcmp(group->description, "undefined") == 0;
+    int64_t count = (int64_t)group->rank_count;
+    if (strcasestr(kind->name, "barrier")) /* tells nothing of its group */
+        return;
+    if (strcasestr(group->description, "replicate")) {
+        found->replicas = count;
+        return;
+    }
+    if (is_together(group->description)) {
+        found->together = count > found->together ? count : found->together;
+        found->covered += count;
+        return;
+    }
     if (assumed)
         degree = shown_by(found, kind, group);
     if (degree == FOUND_DEGREES || (assumed && found->degrees[degree] > 0 && !found->assumed[degree]))
         return;
-    int64_t count = (int64_t)group->rank_count;
     if (found->assumed[degree] && !assumed)
         found->degrees[degree] = 0;
     found->assumed[degree] = assumed;
     found->degrees[degree] = count > found->degrees[degree] ? count : found->degrees[degree];
 }
 
-/* What no group tells is the rest of the world; a group of all ranks besides others is none of the data's. */
-static void add_rest(struct explain_found *found)
+/* What no group tells is the rest of the world: of data; or, where messages go between ranks, of the pipeline. A group of
+ * all ranks besides others is none of the data's, nor is one with which there are more ranks than the world has. */
+static void add_rest(struct explain_found *found, bool messages)
 {
-    int64_t inner = 1;
+    int64_t inner = 1, *data = &found->degrees[FOUND_DATA], *pipeline = &found->degrees[FOUND_PIPELINE];
+    int64_t context = found->degrees[FOUND_CONTEXT] > 0 ? found->degrees[FOUND_CONTEXT] : 1;
+    int64_t replicas = found->replicas > 0 ? found->replicas : 1;
     for (int i = FOUND_TENSOR; i <= FOUND_PIPELINE; i++)
         if (i != FOUND_EXPERT && found->degrees[i] > 0)
             inner *= found->degrees[i];
-    int64_t *data = &found->degrees[FOUND_DATA];
-    bool told = *data > 0 && !found->assumed[FOUND_DATA];
-    if (inner == 1 || told || found->world <= 0 || found->world % inner != 0)
+    bool told = *data > 0 && !found->assumed[FOUND_DATA] && inner * *data * replicas <= found->world;
+    if (found->world <= 0)
         return;
-    *data = found->world / inner;
-    found->assumed[FOUND_DATA] = true;
+    if (told) {
+        *data *= replicas;
+    } else if (found->covered >= found->world && found->together % context == 0) {
+        *data = found->together / context * replicas;
+    } else if (inner > 1 || replicas > 1 || *data > found->world) {
+        *data = messages || found->world % inner != 0 ? 0 : found->world / inner;
+    }
+    found->assumed[FOUND_DATA] = !told;
+    int64_t known = inner * (*data > 0 ? *data : 1);
+    if (messages && *pipeline == 0 && found->world % known == 0 && found->world > known) {
+        *pipeline = found->world / known;
+        found->assumed[FOUND_PIPELINE] = true;
+    }
 }
 
 /* ---- products ---- */
@@ -126,12 +157,15 @@ static void add_sizes(struct explain_found *found, const struct explain *explain
 void explain_find_job(struct explain_found *found, const struct explain *explain)
 {
     int64_t lanes = (int64_t)explain->lane_count;
+    bool messages = false;
     *found = (struct explain_found){.world = explain->run.world > lanes ? explain->run.world : lanes};
+    for (size_t i = 0; i < explain->run.collective_count; i++)
+        messages |= explain->run.collectives[i].message && explain->run.collectives[i].again > 0;
     for (size_t i = 0; i < explain->kind_count; i++) {
         const struct ranks_group *group = &explain->run.groups[explain->kinds[i].group];
         if (!group->assumed && group->rank_count > 1)
             add_group(found, &explain->kinds[i], group);
     }
-    add_rest(found);
+    add_rest(found, messages);
     add_sizes(found, explain);
 }

@@ -12,6 +12,9 @@ struct explain_found {
     int64_t degrees[FOUND_DEGREES];
     bool assumed[FOUND_DEGREES]; /* by ranks and operations of groups without a description, or as the rest */
     int64_t world;
+    int64_t replicas,
+        together;           /* of shards; of data and context: the largest group that exchanges gradients */
+    int64_t covered;        /* ranks in such groups, which are the data's only if all are in one */
     int64_t tokens, hidden; /* of a micro-batch on a device; width */
 };
 

@@ -241,8 +241,6 @@ static void match_job(struct explain_planned *planned, const struct explain *exp
     for (int i = 0; i < FOUND_DEGREES; i++) {
         if (found.assumed[i] || found.degrees[i] <= 0 || found.degrees[i] > 1 << 24)
             continue;
-        if (i == FOUND_DATA && found.degrees[i] == (int64_t)recorded->data * recorded->context)
-            continue; /* gradients are exchanged by both */
         add_mismatch(planned, found_degree_names[i], found.degrees[i], *places[i]);
         *places[i] = (int)found.degrees[i];
     }
