@@ -449,8 +449,8 @@ static bool part_exchanges(struct explain_timeline *timeline, const struct expla
         if (gap && arrival && arrival->together) {
             piece.share = waits;
             piece.exchange = piece.what;
-        } else if (gap && arrival && arrival->time == INT64_MIN) {
-            piece.share = SHARE_PEER; /* a receive, or a collective of ranks that are not told */
+        } else if (gap && arrival && arrival->time == INT64_MIN && arrival->message) {
+            piece.share = SHARE_PEER; /* a collective alone may await anything */
         }
         arrival = gap ? NULL : arrival;
         if (arrival && arrival->time > piece.begin) { /* not where it is unknown */
