@@ -265,6 +265,8 @@ static bool analyse(struct explain_loading *loading, struct error *err)
         return false;
     for (size_t i = 0; i < explain->lane_count; i++)
         explain->lanes[i].shift += run->members[explain->lanes[i].member].offset;
+    for (size_t i = 0; run->clocks.median > RANKS_MAX_MEDIAN && i < run->collective_count; i++)
+        run->collectives[i].order = (uint32_t)i; /* what does not belong together is not compared */
     if (!take_steps(loading, err) || !match(explain, err))
         return false;
     for (size_t i = 0; i < explain->lane_count; i++)
