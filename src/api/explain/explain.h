@@ -25,7 +25,7 @@ static inline double explain_share_of(double part, double whole)
 /* Seconds of a step of the job. */
 double explain_step_mean(const struct explain *explain);
 
-/* Of it, those in which the critical path computes as all ranks do. */
+/* Of it, those in which the critical path computes as all ranks do: what is no loss, as of jitter the mean of all. */
 double explain_compute_mean(const struct explain *explain);
 
 /* What a loss is, in words. */

@@ -18,10 +18,11 @@ double explain_step_mean(const struct explain *explain)
 
 double explain_compute_mean(const struct explain *explain)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < explain->step_count; i++)
-        sum += explain->path.steps[i][SHARE_COMPUTE] + explain->path.steps[i][SHARE_COVERED];
-    return explain_mean(explain, sum);
+    const struct explain_path *path = &explain->path;
+    int64_t rest = path->begins[path->step_count] - path->begins[0];
+    for (size_t i = 0; i < explain->loss_count; i++)
+        rest -= explain->losses[i].time;
+    return explain_mean(explain, rest);
 }
 
 static void tell_lane(const struct explain *explain, int32_t lane, struct text *out)
