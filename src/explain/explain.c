@@ -133,7 +133,8 @@ static bool is_together(const struct explain *explain, size_t first, size_t end,
     return end > first + 1;
 }
 
-/* Tells each lane when the last rank of its collectives arrived; who sent into a buffer awaits nobody. */
+/* Tells each lane when the last rank of its collectives arrived; who comes last with it, or sent into a buffer,
+ * awaits nobody. */
 static bool add_arrivals(struct explain *explain, struct error *err)
 {
     const struct ranks *run = &explain->run;
@@ -149,7 +150,9 @@ static bool add_arrivals(struct explain *explain, struct error *err)
         last = together ? readiest : last;
         for (size_t j = i; j < end; j++) {
             struct explain_lane *lane = &explain->lanes[explain->lane_of[j]];
-            size_t awaited = explain_is_over(explain, j, explain_began(explain, last)) ? j : last;
+            bool alike = together ? ready(explain, j) == ready(explain, last)
+                                  : explain_began(explain, j) == explain_began(explain, last);
+            size_t awaited = alike || explain_is_over(explain, j, explain_began(explain, last)) ? j : last;
             struct explain_arrival arrival = {.activity = run->collectives[j].activity,
                                               .lane = explain->lane_of[awaited],
                                               .time =
@@ -161,6 +164,51 @@ static bool add_arrivals(struct explain *explain, struct error *err)
             if (!VECTOR_ADD(lane->arrivals, lane->arrival_count, lane->arrival_capacity, arrival))
                 return error_memory(err);
         }
+    }
+    return true;
+}
+
+/* The pieces of a lane that no activity ends, from here on. */
+static size_t find_tail(const struct explain_timeline *timeline)
+{
+    size_t tail = timeline->count;
+    while (tail > 0 && timeline->pieces[tail - 1].what == EXPLAIN_NONE)
+        tail--;
+    return tail;
+}
+
+/* Where nothing is launched any more while another rank still runs, that is awaited. */
+static bool add_tails(struct explain *explain, struct error *err)
+{
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        const struct explain_lane *lane = &explain->lanes[i];
+        size_t tail = find_tail(&lane->timeline);
+        int64_t end = tail < lane->timeline.count ? lane->timeline.pieces[tail].begin : lane->timeline.end;
+        last = end + lane->shift > last ? end + lane->shift : last;
+    }
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        struct explain_timeline *timeline = &explain->lanes[i].timeline;
+        int64_t until = last - explain->lanes[i].shift;
+        size_t from = find_tail(timeline), at = from;
+        while (at < timeline->count && timeline->pieces[at].begin < until)
+            at++;
+        if (at == from)
+            continue;
+        struct explain_piece rest = timeline->pieces[at - 1];
+        timeline->pieces[from].share = SHARE_SKEW;
+        memmove(&timeline->pieces[from + 1], &timeline->pieces[at],
+                (timeline->count - at) * sizeof *timeline->pieces);
+        timeline->count -= at - from - 1;
+        if (until >= timeline->end)
+            continue;
+        /* the rest of the last one */
+        if (!VECTOR_ADD(timeline->pieces, timeline->count, timeline->capacity, rest))
+            return error_memory(err);
+        memmove(&timeline->pieces[from + 2], &timeline->pieces[from + 1],
+                (timeline->count - from - 2) * sizeof *timeline->pieces);
+        rest.begin = until;
+        timeline->pieces[from + 1] = rest;
     }
     return true;
 }
@@ -187,7 +235,7 @@ static bool match(struct explain *explain, struct error *err)
         explain->lane_of[i] = find_lane(explain, &explain->run.collectives[i], first);
         done = find_kind(explain, &known, i, err);
     }
-    done = done && add_arrivals(explain, err);
+    done = done && add_arrivals(explain, err) && add_tails(explain, err);
     for (size_t i = 0; done && i < explain->lane_count; i++) {
         struct explain_lane *lane = &explain->lanes[i];
         done =

@@ -157,7 +157,10 @@ static double compare(const struct walker *walker, int64_t from, int64_t to,
         int64_t other[EXPLAIN_SHARES] = {0};
         if (walker->members[i] == lane)
             continue;
-        explain_sums(&walker->walk->lanes[walker->members[i]].timeline, from, to, other);
+        const struct explain_timeline *timeline = &walker->walk->lanes[walker->members[i]].timeline;
+        explain_sums(timeline, from, to, other);
+        if (timeline->end < to) /* done, while the path's rank is not */
+            other[SHARE_SKEW] += to - (timeline->end > from ? timeline->end : from);
         for (int share = 0; share < EXPLAIN_SHARES; share++)
             sums[share] += (double)other[share];
         walker->inner[count++] = (double)other[SHARE_INNER];
@@ -270,13 +273,33 @@ static bool walk_step(struct walker *walker, uint32_t lane, int64_t from, int64_
     return true;
 }
 
-/* A step of the job ends when that of its last device does. */
+/* When the last activity of a device before a time ended. */
+static int64_t busy_until(const struct explain_timeline *timeline, int64_t time)
+{
+    static const bool busy[EXPLAIN_SHARES] = {[SHARE_COMPUTE] = true,
+                                              [SHARE_COVERED] = true,
+                                              [SHARE_TRANSFER] = true,
+                                              [SHARE_INNER] = true,
+                                              [SHARE_COPY] = true};
+    size_t at = explain_piece_at(timeline, time - 1);
+    if (time > timeline->end)
+        time = timeline->end;
+    while (at > 0 && !busy[timeline->pieces[at].share])
+        time = timeline->pieces[at--].begin;
+    return time;
+}
+
+/* A step of the job ends when that of its last device does; of several, on that which is busy longest. */
 static uint32_t last_lane(const struct explain_walk *walk, size_t bound)
 {
     uint32_t last = 0;
-    for (uint32_t i = 1; i < walk->lane_count; i++)
-        if (walk->lanes[i].bounds[bound] > walk->lanes[last].bounds[bound])
+    for (uint32_t i = 1; i < walk->lane_count; i++) {
+        const struct explain_lane *lane = &walk->lanes[i], *best = &walk->lanes[last];
+        int64_t end = lane->bounds[bound], known = best->bounds[bound];
+        if (end > known ||
+            (end == known && busy_until(&lane->timeline, end) > busy_until(&best->timeline, end)))
             last = i;
+    }
     return last;
 }
 

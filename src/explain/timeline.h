@@ -7,7 +7,8 @@
  * replay_class). An instant t of the window is
  *   compute    in C, not in X
  *   covered    in C and in X: compute that hides communication
- *   skew       in X, not in C, and the running collective's last rank did not arrive yet
+ *   skew       in X, not in C, and the running collective's last rank did not arrive yet; or after the last activity,
+ *              while another rank still runs
  *   transfer   in X, not in C, otherwise: exposed communication, in the largest groups that the device is in
  *   inner      the same, in smaller groups
  *   copy       in M, not in C or X
