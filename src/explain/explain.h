@@ -15,7 +15,7 @@
 
 /* What a step lost, beside computing. */
 enum explain_loss_kind {
-    LOSS_STRAGGLER, /* a rank computes longer than the others, which wait for it */
+    LOSS_STRAGGLER, /* a rank, or several alike, compute longer than the others, which wait for them */
     LOSS_JITTER,    /* now one rank is last, now another */
     LOSS_EXCHANGE,  /* exposed communication that all ranks have */
     LOSS_LINK,      /* exposed communication of some ranks, for which others wait */
@@ -33,6 +33,7 @@ struct explain_loss {
     int64_t time;     /* on the path, of all steps, ns */
     int32_t lane;     /* that has at least two thirds of it alone; -1: none */
     int32_t exchange; /* kind of exchange; -1: none */
+    bool several;     /* of a straggler: other lanes are as slow (explain_is_as_slow) */
 };
 
 /* Collectives of one name in one group. */
@@ -174,6 +175,9 @@ const char *explain_verdict(const struct explain *explain);
 
 /* Returns whether no loss is as large as that. */
 bool explain_is_busy(const struct explain *explain);
+
+/* Is a lane a straggler's, or does it compute as long, within 1 % and half of the loss? */
+bool explain_is_as_slow(const struct explain *explain, const struct explain_loss *loss, size_t lane);
 
 /* Finds the losses of a path that was played; private to explain.c. */
 bool explain_losses_find(struct explain *explain, struct error *err);

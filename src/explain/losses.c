@@ -4,6 +4,7 @@
 #include "core/vector.h"
 #include "texts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 const struct explain_loss_words explain_loss_words[LOSS_KINDS] = {ROWS_explain_loss};
@@ -35,29 +36,55 @@ static int32_t lane_of_most(const struct explain *explain, const bool *shares, i
     return 3 * most >= 2 * (whole + *sum) && most > 0 ? lane : -1;
 }
 
-/* Compute that ranks have beyond the others. */
+static int64_t compute_of(const struct explain *explain, size_t lane)
+{
+    int64_t sums[EXPLAIN_SHARES] = {0};
+    const int64_t *bounds = explain->lanes[lane].bounds;
+    explain_sums(&explain->lanes[lane].timeline, bounds[0], bounds[explain->step_count], sums);
+    return sums[SHARE_COMPUTE] + sums[SHARE_COVERED];
+}
+
+bool explain_is_as_slow(const struct explain *explain, const struct explain_loss *loss, size_t lane)
+{
+    int64_t own = compute_of(explain, (size_t)loss->lane), apart = own - compute_of(explain, lane);
+    return lane == (size_t)loss->lane ||
+           (loss->several && llabs(apart) <= own / 100 && llabs(apart) <= loss->time / 2);
+}
+
+/* Compute that ranks have beyond the others. Several are slow that compute alike, if the rest computes less. */
 static bool add_compute(struct explain *explain, size_t *capacity, struct error *err)
 {
-    static const bool compute[EXPLAIN_SHARES] = {[SHARE_COMPUTE] = true};
-    int64_t sum, n = (int64_t)explain->lane_count;
-    int32_t lane = lane_of_most(explain, compute, 0, &sum);
-    struct explain_loss loss = {LOSS_JITTER, sum, -1, -1};
-    if (lane >= 0) {
-        loss = (struct explain_loss){LOSS_STRAGGLER, explain->path.excess[lane][SHARE_COMPUTE], lane, -1};
-        if (!add(explain, capacity, loss, err))
-            return false;
-        loss = (struct explain_loss){LOSS_JITTER, sum - loss.time, -1, -1};
+    const struct explain_path *path = &explain->path;
+    struct explain_loss loss = {LOSS_STRAGGLER, 0, 0, -1, true}, jitter = {LOSS_JITTER, 0, -1, -1, false};
+    int64_t sum = 0, alike = 0;
+    double others = 0, count = 0;
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        sum += path->excess[i][SHARE_COMPUTE];
+        if (path->excess[i][SHARE_COMPUTE] > path->excess[loss.lane][SHARE_COMPUTE])
+            loss.lane = (int32_t)i;
     }
-    loss.time = loss.time / n * (n - 1);
-    return add(explain, capacity, loss, err);
+    loss.time = sum;
+    for (size_t i = 0; i < explain->lane_count; i++) {
+        bool same = explain_is_as_slow(explain, &loss, i);
+        alike += same ? path->excess[i][SHARE_COMPUTE] : 0;
+        others += same ? 0 : (double)compute_of(explain, i);
+        count += !same;
+    }
+    double less = count > 0 ? (double)compute_of(explain, (size_t)loss.lane) - others / count : 0;
+    loss.several = 2 * less >= (double)alike;
+    loss.time = loss.several ? alike : path->excess[loss.lane][SHARE_COMPUTE];
+    loss.time = 3 * loss.time >= 2 * sum ? loss.time : 0;
+    if (sum > 0)
+        jitter.time = llround((double)(sum - loss.time) * (double)path->level / (double)sum);
+    return add(explain, capacity, loss, err) && add(explain, capacity, jitter, err);
 }
 
 static bool add_exchanges(struct explain *explain, size_t *capacity, struct error *err)
 {
     for (size_t i = 0; i <= explain->kind_count; i++) {
         int32_t kind = i < explain->kind_count ? (int32_t)i : -1;
-        const struct explain_loss all = {LOSS_EXCHANGE, explain->path.kinds[i], -1, kind};
-        const struct explain_loss slow = {LOSS_LINK, explain->path.slow[i], -1, kind};
+        const struct explain_loss all = {LOSS_EXCHANGE, explain->path.kinds[i], -1, kind, false};
+        const struct explain_loss slow = {LOSS_LINK, explain->path.slow[i], -1, kind, false};
         if (!add(explain, capacity, all, err) || !add(explain, capacity, slow, err))
             return false;
     }
@@ -76,7 +103,7 @@ static int by_time(const void *a, const void *b)
 static bool add_missing(struct explain *explain, size_t *capacity, struct error *err)
 {
     static const enum explain_loss_kind from[] = {LOSS_PEER, LOSS_GAPS, LOSS_HOST};
-    struct explain_loss moved = {LOSS_UNKNOWN, 0, -1, -1}, *unknown = &moved;
+    struct explain_loss moved = {LOSS_UNKNOWN, 0, -1, -1, false}, *unknown = &moved;
     int64_t missing = 0;
     if (explain_is_explained(explain))
         return true;
@@ -118,7 +145,8 @@ bool explain_losses_find(struct explain *explain, struct error *err)
             for (int share = 0; share < EXPLAIN_SHARES; share++)
                 all += idle[i].shares[share] ? explain->path.steps[step][share] : 0;
         int32_t lane = lane_of_most(explain, idle[i].shares, all, &sum);
-        const struct explain_loss loss = {idle[i].kind, all + sum, explain->lane_count > 1 ? lane : -1, -1};
+        const struct explain_loss loss = {idle[i].kind, all + sum, explain->lane_count > 1 ? lane : -1, -1,
+                                          false};
         if (!add(explain, &capacity, loss, err))
             return false;
     }

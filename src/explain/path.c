@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALIKE 100 /* who waits less than this part of the time is as slow as the path's rank */
+
 /* The path lies on a lane. */
 struct stretch {
     int64_t from, to;
@@ -24,7 +26,6 @@ struct walker {
     struct stretch *stretches; /* of the step, the last one first */
     size_t stretch_count, stretch_capacity, member_count;
     uint32_t *met; /* room for members */
-    double *inner; /* of others: exchanges in smaller groups */
     size_t step;
     bool sent; /* the path of the step goes along a message */
     struct error *err;
@@ -144,15 +145,16 @@ static void add_stages(struct walker *walker, int64_t from, int64_t to, int64_t 
         walker->by_lane[walker->members[i]][0] = 0;
 }
 
-/* What each share of the path in [from, to) lies above the mean of the other members; of exchanges in smaller groups
- * their median, since some of them are in the same group. Returns what they waited, and the sum of those above. */
+/* What each share of the path in [from, to) lies above the mean of the other members that wait: who does not is as slow,
+ * or in the same group. Returns what they waited, and the sum of those above; tells their part of all members. */
 static double compare(const struct walker *walker, int64_t from, int64_t to,
-                      const int64_t own[EXPLAIN_SHARES], double more[EXPLAIN_SHARES], double *above)
+                      const int64_t own[EXPLAIN_SHARES], double more[EXPLAIN_SHARES], double *above,
+                      double *part)
 {
     double sums[EXPLAIN_SHARES] = {0};
     uint32_t lane = main_lane(walker);
     size_t count = 0;
-    *above = 0;
+    *above = *part = 0;
     for (size_t i = 0; i < walker->member_count; i++) {
         int64_t other[EXPLAIN_SHARES] = {0};
         if (walker->members[i] == lane)
@@ -161,19 +163,18 @@ static double compare(const struct walker *walker, int64_t from, int64_t to,
         explain_sums(timeline, from, to, other);
         if (timeline->end < to) /* done, while the path's rank is not */
             other[SHARE_SKEW] += to - (timeline->end > from ? timeline->end : from);
+        if ((other[SHARE_SKEW] + other[SHARE_PEER] - own[SHARE_PEER]) * ALIKE < to - from)
+            continue;
         for (int share = 0; share < EXPLAIN_SHARES; share++)
             sums[share] += (double)other[share];
-        walker->inner[count++] = (double)other[SHARE_INNER];
+        count++;
     }
     if (count == 0)
         return 0;
-    sort_doubles(walker->inner, (int)count);
+    *part = (double)count / (double)walker->member_count;
     for (int i = 0; i < EXPLAIN_SHARES; i++)
         more[i] = (double)own[i] - sums[i] / (double)count;
-    double waited = -more[SHARE_SKEW], mean = more[SHARE_INNER];
-    more[SHARE_INNER] = (double)own[SHARE_INNER] - quantile_of(walker->inner, (int)count, 0.5);
-    waited += more[SHARE_INNER] - mean;
-    waited -= fmin(more[SHARE_PEER], 0);
+    double waited = -more[SHARE_SKEW] - fmin(more[SHARE_PEER], 0);
     waited -= fmin(more[SHARE_TRANSFER],
                    0); /* had the last one been in time, compute would cover it on the others, too */
     more[SHARE_COMPUTE] += more[SHARE_COVERED]; /* compute, whatever runs beside it */
@@ -187,14 +188,14 @@ static double compare(const struct walker *walker, int64_t from, int64_t to,
 static void add_step(struct walker *walker, int64_t from, int64_t to)
 {
     int64_t own[EXPLAIN_SHARES] = {0}, *step = walker->path->steps[walker->step], transfer = 0;
-    double more[EXPLAIN_SHARES] = {0}, above = 0;
+    double more[EXPLAIN_SHARES] = {0}, above = 0, waiting;
     uint32_t most[EXPLAIN_SHARES] = {0};
     if (from >= to)
         return;
     add_own(walker, from, to, own, most);
     if (walker->sent)
         add_stages(walker, from, to, own);
-    double waited = compare(walker, from, to, own, more, &above);
+    double waited = compare(walker, from, to, own, more, &above, &waiting);
     for (int i = 0; i < EXPLAIN_SHARES; i++) {
         int64_t held = i == SHARE_COMPUTE ? own[i] + own[SHARE_COVERED] : own[i], part = 0;
         if (waited > 0 && more[i] > 0)
@@ -202,6 +203,8 @@ static void add_step(struct walker *walker, int64_t from, int64_t to)
         part = part < held ? part : held;
         transfer += i == SHARE_TRANSFER || i == SHARE_INNER ? part : 0;
         walker->path->excess[most[i]][i] += part;
+        if (i == SHARE_COMPUTE)
+            walker->path->level += llround((double)part * waiting);
         step[i] += own[i] - part; /* compute may become negative, and covered makes up for it */
     }
     add_kinds(walker, from, to, transfer);
@@ -315,9 +318,8 @@ static bool find(struct walker *walker)
     walker->members = calloc(walk->lane_count, sizeof *walker->members);
     walker->by_lane = calloc(walk->lane_count, sizeof *walker->by_lane);
     walker->met = calloc(walk->lane_count, sizeof *walker->met);
-    walker->inner = calloc(walk->lane_count, sizeof *walker->inner);
-    if (!walker->by_lane || !walker->met || !walker->inner || !path->steps || !path->begins ||
-        !path->excess || !path->kinds || !walker->here || !walker->members)
+    if (!walker->by_lane || !walker->met || !path->steps || !path->begins || !path->excess || !path->kinds ||
+        !walker->here || !walker->members)
         return error_memory(walker->err);
     path->slow = path->kinds + walk->kind_count + 1;
     path->step_count = walk->step_count;
@@ -345,7 +347,6 @@ bool explain_path_find(struct explain_path *path, const struct explain_walk *wal
     free(walker.by_lane);
     free(walker.stretches);
     free(walker.met);
-    free(walker.inner);
     if (!found)
         explain_path_release(path);
     return found;

@@ -15,11 +15,12 @@
  * same time on both sides; so what the others waited, w (their mean), is exactly the sum over shares of (the path's,
  * less the others' mean). Of w each share in which the path exceeds the others costs its part, in proportion: a rank
  * whose kernels take longer, one whose host or data came late, one whose link is slow. That part is moved from the
- * path's share to the excess of the rank that has most of it; what stays is what all ranks have. Exposed communication
- * in the largest groups that the others have beyond the path is counted as waiting: compute would cover it, had the
- * last rank been in time. Of exchanges in smaller groups the others' median is taken, since some are in the same group.
- * Where no rank has two thirds of all excess in compute, it is jitter, and costs what the slowest of n lies above the
- * mean of all n: (n - 1) / n of what it lies above the others.
+ * path's share to the excess of the rank that has most of it; what stays is what all ranks have. The others are those
+ * that wait for a hundredth of the time at least: who does not is as slow, or in the group of the slow link. Exposed
+ * communication in the largest groups that the others have beyond the path is counted as waiting: compute would cover
+ * it, had the last rank been in time. Where no rank, nor several that compute as long, have two thirds of all excess in
+ * compute, it is jitter, and costs what the slowest of n lies above the mean of all n: of what it lies above the k that
+ * wait, k / n.
  *
  * Bound. The pieces of a path are at most the pieces in the window of each device that it visits: one pass, and one
  * look-up in each other member's sums for each step.
@@ -63,6 +64,7 @@ struct explain_lane {
 struct explain_path {
     int64_t (*steps)[EXPLAIN_SHARES]; /* of each step: what all ranks have; skew: waits without a known end */
     int64_t (*excess)[EXPLAIN_SHARES]; /* of each lane: what it alone has, in all steps */
+    int64_t level;         /* of the excess in compute: what its ranks lie above the mean of all */
     int64_t *kinds, *slow; /* exposed communication by kind of exchange: as of all ranks, and excess */
     int64_t *begins;       /* of steps, and the end of the last one */
     size_t step_count, lane_count, changes;

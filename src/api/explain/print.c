@@ -8,6 +8,7 @@
 #define MAX_LANES   64
 #define MAX_LOSSES  10
 #define MAX_UNKNOWN 4
+#define MAX_SLOW    8
 #define NAME_WIDTH  70
 
 double explain_step_mean(const struct explain *explain)
@@ -25,14 +26,27 @@ double explain_compute_mean(const struct explain *explain)
     return explain_mean(explain, rest);
 }
 
-static void tell_lane(const struct explain *explain, int32_t lane, struct text *out)
+static void tell_lane(const struct explain *explain, size_t lane, const char *before, struct text *out)
 {
     const struct explain_lane *at = &explain->lanes[lane];
-    text_format(out, "rank %lld", (long long)explain->run.members[at->member].rank);
-    bool several = ((size_t)lane + 1 < explain->lane_count && at[1].member == at->member) ||
+    text_format(out, "%s%lld", before, (long long)explain->run.members[at->member].rank);
+    bool several = (lane + 1 < explain->lane_count && at[1].member == at->member) ||
                    (lane > 0 && at[-1].member == at->member);
     if (several)
         text_format(out, " (device %lld)", (long long)at->device);
+}
+
+/* "ranks 4, 5, 6": all that are as slow. */
+static void tell_slow(const struct explain *explain, const struct explain_loss *loss, struct text *out)
+{
+    size_t count = 0, shown = 0;
+    for (size_t i = 0; i < explain->lane_count; i++)
+        count += explain_is_as_slow(explain, loss, i);
+    for (size_t i = 0; i < explain->lane_count && shown < MAX_SLOW; i++)
+        if (explain_is_as_slow(explain, loss, i))
+            tell_lane(explain, i, shown++ > 0 ? ", " : count > 1 ? " ranks " : " rank ", out);
+    if (count > shown)
+        text_format(out, " and %zu more", count - shown);
 }
 
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out)
@@ -63,8 +77,8 @@ void explain_loss_tell(const struct explain *explain, const struct explain_loss 
         else
             text_add(out, "exchanges of unknown groups");
     } else if (loss->lane >= 0) {
-        text_add(out, loss->kind == LOSS_STRAGGLER ? " " : ", most of it on ");
-        tell_lane(explain, loss->lane, out);
+        loss->kind == LOSS_STRAGGLER ? tell_slow(explain, loss, out)
+                                     : tell_lane(explain, (size_t)loss->lane, ", most of it on rank ", out);
     }
 }
 
