@@ -43,6 +43,7 @@ struct explain_kind {
     int64_t hidden, transfer,
         waited;    /* of all lanes and steps, ns: covered by compute, exposed, for the last or a message */
     int64_t bytes; /* of all with a known size */
+    int64_t moved; /* ns of all, since their last ranks came */
     size_t count;
 };
 

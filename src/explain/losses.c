@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct explain_loss_words explain_loss_words[LOSS_KINDS] = {ROWS_explain_loss};
 
@@ -79,12 +80,38 @@ static bool add_compute(struct explain *explain, size_t *capacity, struct error 
     return add(explain, capacity, loss, err) && add(explain, capacity, jitter, err);
 }
 
+/* What a kind of exchange takes for a byte, or each where no size is known. */
+static double pace(const struct explain_kind *kind)
+{
+    return (double)kind->moved / (double)(kind->bytes > 0 ? kind->bytes : (int64_t)kind->count);
+}
+
+/* Does an exchange take longer than the same in other groups of as many ranks? It may also be made more often. */
+static bool is_slower(const struct explain *explain, size_t index)
+{
+    const struct explain_kind *own = &explain->kinds[index];
+    double sum = 0, count = 0;
+    for (size_t i = 0; index < explain->kind_count && i < explain->kind_count; i++) {
+        const struct explain_kind *other = &explain->kinds[i];
+        const struct ranks_group *groups = explain->run.groups;
+        if (i == index || strcmp(other->name, own->name) != 0 || (other->bytes > 0) != (own->bytes > 0) ||
+            groups[other->group].rank_count != groups[own->group].rank_count)
+            continue;
+        sum += pace(other);
+        count++;
+    }
+    return count > 0 && pace(own) * SMALL > sum / count * (SMALL + 1);
+}
+
 static bool add_exchanges(struct explain *explain, size_t *capacity, struct error *err)
 {
+    const struct explain_path *path = &explain->path;
     for (size_t i = 0; i <= explain->kind_count; i++) {
         int32_t kind = i < explain->kind_count ? (int32_t)i : -1;
-        const struct explain_loss all = {LOSS_EXCHANGE, explain->path.kinds[i], -1, kind, false};
-        const struct explain_loss slow = {LOSS_LINK, explain->path.slow[i], -1, kind, false};
+        int64_t link = is_slower(explain, i) ? path->slow[i] : 0;
+        const struct explain_loss all = {LOSS_EXCHANGE, path->kinds[i] + path->slow[i] - link, -1, kind,
+                                         false};
+        const struct explain_loss slow = {LOSS_LINK, link, -1, kind, false};
         if (!add(explain, capacity, all, err) || !add(explain, capacity, slow, err))
             return false;
     }
