@@ -195,7 +195,7 @@ static bool add_tails(struct explain *explain, struct error *err)
         size_t from = find_tail(timeline), at = from;
         while (at < timeline->count && timeline->pieces[at].begin < until)
             at++;
-        if (at == from)
+        if (at == from || timeline->pieces[from].share == SHARE_UNKNOWN) /* a cut file's */
             continue;
         struct explain_piece rest = timeline->pieces[at - 1];
         timeline->pieces[from].share = SHARE_SKEW;

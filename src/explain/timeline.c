@@ -251,13 +251,13 @@ static bool take_gap(struct maker *maker, int64_t to)
     return true;
 }
 
-/* `activity` ends the gap; EXPLAIN_NONE: nothing does, and the host launched nothing more. */
+/* `activity` ends the gap; EXPLAIN_NONE: nothing does, and the host launched nothing more, or the file is cut. */
 static bool add_gap(struct maker *maker, int64_t from, int64_t to, uint32_t activity)
 {
     const struct explain_source *source = maker->source;
     if (from >= to)
         return true;
-    if (!source->causes)
+    if (!source->causes || (activity == EXPLAIN_NONE && maker->replay->cut_at > 0))
         return add_piece(maker, from, to, SHARE_UNKNOWN, activity, EXPLAIN_NONE);
     int64_t reached = from;
     maker->gap_count = 0;
