@@ -108,13 +108,14 @@ static bool find_kind(struct explain *explain, struct hash_map *known, size_t in
     return true;
 }
 
-/* When a lane was ready for a collective: at its begin, or when an idle time without a cause began before it. */
+/* When a lane was ready for a collective: at its begin, or when an idle time without a cause began before it; from the
+ * first, if it did nothing before. */
 static int64_t ready(const struct explain *explain, size_t index)
 {
     const struct explain_lane *lane = &explain->lanes[explain->lane_of[index]];
     int64_t begin = explain_began(explain, index);
-    if (lane->timeline.count == 0)
-        return begin;
+    if (lane->timeline.count == 0 || begin - lane->shift <= lane->timeline.begin)
+        return INT64_MIN;
     const struct explain_piece *piece =
         &lane->timeline.pieces[explain_piece_at(&lane->timeline, begin - lane->shift - 1)];
     bool waits = piece->share == SHARE_UNKNOWN && piece->what == explain->run.collectives[index].activity;
@@ -324,6 +325,7 @@ static bool analyse(struct explain_loading *loading, struct error *err)
     const struct explain_walk walk = {.lanes = explain->lanes,
                                       .lane_count = explain->lane_count,
                                       .step_count = explain->step_count,
+                                      .whole = !explain->numbers,
                                       .members = members_of,
                                       .kind = kind_of,
                                       .kind_count = explain->kind_count + 1,

@@ -306,6 +306,18 @@ static uint32_t last_lane(const struct explain_walk *walk, size_t bound)
     return last;
 }
 
+/* When the first lane begins that runs with another one: a clock of its own tells no time. */
+static int64_t first_begin(const struct explain_walk *walk, const struct explain_lane *with)
+{
+    int64_t begin = with->bounds[0];
+    for (size_t i = 0; i < walk->lane_count; i++) {
+        const int64_t *bounds = walk->lanes[i].bounds;
+        if (bounds[0] < begin && bounds[1] > with->bounds[0])
+            begin = bounds[0];
+    }
+    return begin;
+}
+
 static bool find(struct walker *walker)
 {
     const struct explain_walk *walk = walker->walk;
@@ -325,6 +337,8 @@ static bool find(struct walker *walker)
     path->step_count = walk->step_count;
     path->lane_count = walk->lane_count;
     path->begins[0] = walk->lanes[last_lane(walk, 0)].bounds[0];
+    if (walk->whole)
+        path->begins[0] = first_begin(walk, &walk->lanes[last_lane(walk, 1)]);
     for (size_t i = 0; i < walk->step_count; i++) {
         uint32_t lane = last_lane(walk, i + 1);
         if (stop_obeyed_at(i, walker->err))

@@ -73,6 +73,7 @@ struct explain_path {
 struct explain_walk {
     const struct explain_lane *lanes;
     size_t lane_count, step_count;
+    bool whole; /* the step is the recording, from the first begin of all lanes */
     /* Returns the kind of an exchange, and the lanes that take part in it (into `members`, room for all). */
     size_t (*members)(const void *context, uint32_t lane, uint32_t activity, uint32_t *members);
     int32_t (*kind)(const void *context, uint32_t lane, uint32_t activity);

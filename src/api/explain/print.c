@@ -26,13 +26,19 @@ double explain_compute_mean(const struct explain *explain)
     return explain_mean(explain, rest);
 }
 
+/* Does a rank have several devices? */
+static bool is_several(const struct explain *explain, size_t lane)
+{
+    const struct explain_lane *at = &explain->lanes[lane];
+    return (lane + 1 < explain->lane_count && at[1].member == at->member) ||
+           (lane > 0 && at[-1].member == at->member);
+}
+
 static void tell_lane(const struct explain *explain, size_t lane, const char *before, struct text *out)
 {
     const struct explain_lane *at = &explain->lanes[lane];
     text_format(out, "%s%lld", before, (long long)explain->run.members[at->member].rank);
-    bool several = (lane + 1 < explain->lane_count && at[1].member == at->member) ||
-                   (lane > 0 && at[-1].member == at->member);
-    if (several)
+    if (is_several(explain, lane))
         text_format(out, " (device %lld)", (long long)at->device);
 }
 
@@ -186,6 +192,8 @@ static void print_lanes(const struct explain *explain, struct text *out)
         text_format(out, "%5lld  %10.3f", (long long)explain->run.members[at->member].rank, 1e3 * span);
         for (int i = 0; i < EXPLAIN_SHARES; i++)
             text_format(out, "  %7.2f", 100 * explain_share_of(explain_mean(explain, sums[i]), span));
+        if (is_several(explain, lane))
+            text_format(out, "  device %lld", (long long)at->device);
         text_add(out, "\n");
     }
     explain_tell_rest(explain->lane_count, MAX_LANES, out);
