@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define MAX_PRODUCTS 256 /* the longest */
@@ -168,4 +169,30 @@ void explain_find_job(struct explain_found *found, const struct explain *explain
     }
     add_rest(found, messages);
     add_sizes(found, explain);
+}
+
+static void tell_number(const char *what, int64_t now, int64_t before, struct text *out)
+{
+    if (now > 0 && before > 0 && now != before)
+        text_format(out, "%s%s %" PRId64 ", before %" PRId64, out->length > 0 ? "; " : "", what, now, before);
+}
+
+void explain_tell_unlike(const struct explain *now, const struct explain *before, struct text *out)
+{
+    struct explain_found a, b;
+    int64_t all_a = 0, all_b = 0;
+    explain_find_job(&a, now);
+    explain_find_job(&b, before);
+    tell_number("ranks", now->run.world, before->run.world, out);
+    for (int i = 0; i < FOUND_DEGREES; i++) { /* where any is found, the others are 1 */
+        all_a += a.degrees[i];
+        all_b += b.degrees[i];
+    }
+    for (int i = 0; i < FOUND_DEGREES && all_a > 0 && all_b > 0; i++)
+        tell_number(found_degree_names[i], a.degrees[i] > 0 ? a.degrees[i] : 1,
+                    b.degrees[i] > 0 ? b.degrees[i] : 1, out);
+    tell_number("tokens", a.tokens, b.tokens, out);
+    tell_number("hidden", a.hidden, b.hidden, out);
+    if (now->device && before->device && strcmp(now->device, before->device) != 0)
+        text_format(out, "%sdevice %s, before %s", out->length > 0 ? "; " : "", now->device, before->device);
 }

@@ -21,4 +21,7 @@ struct explain_found {
 /* The description of a group tells a degree, as "TENSOR_MODEL_PARALLEL_GROUP" or "mesh_tp"; of several it tells none. */
 void explain_find_job(struct explain_found *found, const struct explain *explain);
 
+/* "data 8, before 4": in what another run's job or device differs, of what both tell; nothing: in none. */
+void explain_tell_unlike(const struct explain *now, const struct explain *before, struct text *out);
+
 #endif

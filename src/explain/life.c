@@ -1,7 +1,9 @@
 #include "explain/life.h"
 
 #include "core/file.h"
+#include "core/text.h"
 #include "core/vector.h"
+#include "explain/found.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,20 +42,20 @@ static bool add_file(struct explain_hours *hours, const struct ranks_member *mem
            error_memory(err);
 }
 
-/* Members are in order of ranks. Does each rank have one file in each folder that has it, and the first folder all? */
+/* Members are in order of ranks. Does each rank have one file in each folder that has it, and do most come again? */
 static bool repeats(const struct explain_hours *hours, const struct ranks *run, const char *const *folders)
 {
-    size_t most = 0;
+    size_t most = 0, again = 0, ranks = 0;
     for (size_t i = 0, end; i < run->count; i = end) {
         for (end = i; end < run->count && run->members[end].rank == run->members[i].rank; end++)
             for (size_t j = i; j < end; j++)
                 if (strcmp(folders[j], folders[end]) == 0)
                     return false;
-        if (end - i < 2)
-            return false;
+        again += end - i > 1;
+        ranks++;
         most = end - i > most ? end - i : most;
     }
-    return most == hours->count;
+    return most == hours->count && 2 * again >= ranks;
 }
 
 static int by_name(const void *a, const void *b)
@@ -112,10 +114,16 @@ static void take_larger(struct explain_change *most, const struct explain_change
 }
 
 /* Takes what lives longer than the two explanations. */
-static bool add_hour(struct explain_hour *hour, const struct explain *explain, const struct explain *first,
-                     struct error *err)
+static bool add_hour(struct explain_life *life, struct explain_hour *hour, const struct explain *explain,
+                     const struct explain *first, struct error *err)
 {
     struct explain_changes changes;
+    struct text unlike = {0};
+    explain_tell_unlike(explain, first, &unlike);
+    hour->unlike = unlike.failed ? NULL : arena_string(&life->arena, unlike.data ? unlike.data : "");
+    text_release(&unlike);
+    if (!hour->unlike)
+        return error_memory(err);
     if (!explain_compare(&changes, explain, first, err))
         return false;
     const struct explain_loss *loss = explain->loss_count > 0 ? &explain->losses[0] : NULL;
@@ -154,7 +162,8 @@ bool explain_life(struct explain_life *life, struct explain *last, const struct 
             break;
         }
         life->hours[i].name = arena_string(&life->arena, files->name);
-        done = (life->hours[i].name || error_memory(err)) && add_hour(&life->hours[i], explain, &first, err);
+        done = (life->hours[i].name || error_memory(err)) &&
+               add_hour(life, &life->hours[i], explain, &first, err);
         if (i > 0 && (!end || !done))
             explain_release(last);
     }

@@ -10,6 +10,11 @@ static bool is_slower(const struct explain_hour *hour)
     return hour->step.more > 0.0005 * hour->step.before && (hour->step.sure || isnan(hour->step.low));
 }
 
+static bool is_faster(const struct explain_hour *hour)
+{
+    return hour->step.more < -0.0005 * hour->step.before && (hour->step.sure || isnan(hour->step.low));
+}
+
 static void tell_growth(const struct explain_hour *hour, struct text *out)
 {
     if (hour->share.name)
@@ -29,6 +34,7 @@ static void print_first_line(const struct explain_life *life, struct text *out)
     text_format(out, "%s: %.3f ms a step in %s after %.3f in %s (%+.3f, %+.1f %%",
                 is_slower(last)   ? "slower over its life"
                 : is_slower(told) ? "slower at times"
+                : is_faster(last) ? "faster over its life"
                                   : "as fast over its life",
                 1e3 * told->step.now, told->name, 1e3 * first->step.now, first->name, 1e3 * told->step.more,
                 100 * explain_share_of(told->step.more, told->step.before));
@@ -42,6 +48,7 @@ static void print_first_line(const struct explain_life *life, struct text *out)
 
 void explain_print_life(const struct explain_life *life, struct text *out)
 {
+    size_t most = 0;
     print_first_line(life, out);
     text_format(out, "\n%9s  %5s  %10s  %10s  %23s  %-13s  %9s  %-10s  %-13s  %s\n", "begin (s)", "steps",
                 "ms a step", "difference", "95 %", "verdict", "loss (ms)", "cause", "grew most", "folder");
@@ -56,6 +63,17 @@ void explain_print_life(const struct explain_life *life, struct text *out)
         text_format(out, "  %-13s  %9.3f  %-10s  %-13s  %s\n", hour->verdict, 1e3 * hour->loss, hour->cause,
                     hour->share.name ? hour->share.name : "", hour->name);
     }
+    for (size_t i = 0; i < life->count; i++) {
+        const struct explain_hour *hour = &life->hours[i];
+        most = hour->ranks > most ? hour->ranks : most;
+        if (*hour->unlike)
+            text_format(out, "note: %s is not the job or device of %s: %s\n", hour->name, life->hours[0].name,
+                        hour->unlike);
+    }
+    for (size_t i = 0; i < life->count; i++)
+        if (life->hours[i].ranks < most)
+            text_format(out, "note: %s has %zu of %zu ranks: its means are of these\n", life->hours[i].name,
+                        life->hours[i].ranks, most);
     text_add(out, "\nthe last one:\n");
 }
 
@@ -69,6 +87,7 @@ static const struct field growth_fields[] = {
 
 static const struct field hour_fields[] = {
     FIELD_OUT(struct explain_hour, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct explain_hour, "unlike", unlike, FIELD_TEXT),
     FIELD_OUT(struct explain_hour, "ranks", ranks, FIELD_INT64),
     FIELD_OUT(struct explain_hour, "steps", steps, FIELD_INT64),
     FIELD_OUT(struct explain_hour, "begin", begin, FIELD_NANOSECONDS),
