@@ -16,6 +16,7 @@ struct achieved {
     struct table table;               /* of --device */
     const struct cost_device *device; /* NULL: unknown */
     const char *name;                 /* NULL: neither the trace nor an option names it */
+    const char *other;                /* of the trace, if it is not `device`; else NULL */
     int64_t compute, sized;           /* ns, of all compute kernels, and of those in the list */
 };
 
@@ -55,7 +56,8 @@ static void print_achieved(const struct achieved *achieved, struct text *out)
         return;
     text_add(out, "\nmatrix products whose sizes the trace tells; ");
     if (achieved->device)
-        text_format(out, "100 %%: as fast as 'rehearse cost' says of %s\n", achieved->device->name);
+        text_format(out, "100 %%: as fast as 'rehearse cost' says of %s%s%s\n", achieved->device->name,
+                    achieved->other ? ", though they ran on " : "", achieved->other ? achieved->other : "");
     else if (achieved->name)
         text_format(out, "device '%s' is not known: --device says what it is like\n", achieved->name);
     else
@@ -80,6 +82,7 @@ static void write_achieved(const struct achieved *all, struct json *json)
     const struct explain *explain = all->explain;
     json_open(json, "achieved", '{');
     all->name ? json_string(json, "device_told", all->name) : json_null(json, "device_told");
+    explain->device ? json_string(json, "device_traced", explain->device) : json_null(json, "device_traced");
     all->device ? json_string(json, "device", all->device->name) : json_null(json, "device");
     json_number(json, "compute", (double)all->compute / 1e9);
     json_number(json, "sized", (double)all->sized / 1e9);
@@ -114,10 +117,13 @@ bool explain_add_achieved(const struct explain *explain, const char *device, str
         return false;
     if (device && !tables_load(NULL, TABLE_DEVICES, &achieved.table, device, err))
         return false;
-    if (device)
+    if (device) {
+        const struct cost_device *told = explain->device ? tables_device(NULL, explain->device) : NULL;
         achieved.device = &achieved.table.devices[0];
-    else if (achieved.name)
+        achieved.other = told && strcmp(told->name, achieved.device->name) != 0 ? explain->device : NULL;
+    } else if (achieved.name) {
         achieved.device = tables_device(NULL, achieved.name);
+    }
     for (size_t i = 0; i < explain->product_count; i++)
         achieved.sized += explain->products[i].total;
     print_achieved(&achieved, out);

@@ -32,7 +32,7 @@ static const struct explain_change *largest(const struct explain_change *changes
     return most;
 }
 
-void explain_print_changes(const struct explain_changes *changes, struct text *out)
+void explain_print_changes(const struct explain_changes *changes, const char *unlike, struct text *out)
 {
     const struct explain_change *step = &changes->step;
     double sign = step->more < 0 ? -1 : 1;
@@ -51,6 +51,8 @@ void explain_print_changes(const struct explain_changes *changes, struct text *o
         text_format(out, "; most of it %s (%+.3f)", share->name, 1e3 * share->more);
     if (kernel && !alike)
         text_format(out, ", of kernels %.*s (%+.3f)", NAME_WIDTH, kernel->name, 1e3 * kernel->more);
+    if (*unlike)
+        text_format(out, "\nnote: not the same job or device: %s", unlike);
     text_format(out,
                 "\n\n%10s  %10s  %10s  %21s    ms a step and rank (* sure: 95 %% by Welch's t over steps)\n",
                 "now", "before", "difference", "interval");
@@ -88,10 +90,11 @@ static const struct field kernel_fields[] = {
     DIFFERENCE,
 };
 
-void explain_write_changes(const struct explain_changes *changes, struct json *json)
+void explain_write_changes(const struct explain_changes *changes, const char *unlike, struct json *json)
 {
     size_t count = changes->kernel_count < MAX_JSON_KERNELS ? changes->kernel_count : MAX_JSON_KERNELS;
     json_open(json, "against", '{');
+    json_string(json, "unlike", unlike);
     FIELDS_MAP(&changes->step, change_fields, json, "step");
     FIELDS_LIST(changes->shares, EXPLAIN_SHARES, change_fields, json, "shares");
     FIELDS_LIST(changes->classes, KERNEL_CLASSES, change_fields, json, "classes");

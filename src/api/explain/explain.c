@@ -1,5 +1,6 @@
 /* rh_explain: where the time of a recorded job went. */
 #include "api/explain/explain.h"
+#include "explain/found.h"
 
 #include <stdlib.h>
 
@@ -11,12 +12,15 @@ static bool compare(const struct explain *explain, const struct rh_list *paths,
     struct explain_changes changes;
     if (!explain_make(&before, paths->items, paths->count, kernels, err))
         return false;
+    struct text unlike = {0};
     bool done = explain_compare(&changes, explain, &before, err);
     if (done) {
-        explain_print_changes(&changes, &report->text);
-        explain_write_changes(&changes, &report->json);
+        explain_tell_unlike(explain, &before, &unlike);
+        explain_print_changes(&changes, text_within(&unlike, &report->text), &report->text);
+        explain_write_changes(&changes, text_within(&unlike, report->json.out), &report->json);
         free(changes.kernels);
     }
+    text_release(&unlike);
     explain_release(&before);
     return done;
 }

@@ -69,8 +69,9 @@ void explain_write_found(const struct explain *explain, struct json *json);
 bool explain_add_achieved(const struct explain *explain, const char *device, struct text *out,
                           struct json *json, struct error *err);
 
-void explain_print_changes(const struct explain_changes *changes, struct text *out);
-void explain_write_changes(const struct explain_changes *changes, struct json *json);
+/* `unlike`: in what jobs and devices differ, or "". */
+void explain_print_changes(const struct explain_changes *changes, const char *unlike, struct text *out);
+void explain_write_changes(const struct explain_changes *changes, const char *unlike, struct json *json);
 
 void explain_print_planned(const struct explain_planned *planned, struct text *out);
 void explain_write_planned(const struct explain_planned *planned, struct json *json);
