@@ -53,6 +53,13 @@ struct explain_achieved explain_achieved_of(const struct explain_product *produc
 
 /* ---- while ranks are read ---- */
 
+/* Most of what an operation launches may be copies and element-wise work beside a small product. */
+static bool is_product(const struct replay *replay, const struct replay_product *product)
+{
+    const struct kernel_rule *rule = replay->rules ? replay->rules[product->kernel] : NULL;
+    return !rule || (rule->class != CLASS_ELEMENTWISE && rule->class != CLASS_LAYOUT);
+}
+
 static bool add(struct explain *explain, const struct replay *replay, const struct replay_product *product,
                 struct error *err)
 {
@@ -88,7 +95,7 @@ bool explain_products_add(struct explain *explain, const struct replay *replay, 
         return false;
     bool done = true;
     for (size_t i = 0; done && i < count; i++)
-        done = add(explain, replay, &list[i], err);
+        done = !is_product(replay, &list[i]) || add(explain, replay, &list[i], err);
     free(list);
     return done;
 }

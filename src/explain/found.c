@@ -133,10 +133,18 @@ static double share_of_size(const struct explain *explain, int64_t value, bool c
     return all > 0 ? with / all : 0;
 }
 
-/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most share beside. */
+/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most share beside. Where
+ * products of known size take less than half of the compute, they are not the model's. */
 static void add_sizes(struct explain_found *found, const struct explain *explain)
 {
     double tokens = COVERS, hidden = COVERS;
+    int64_t compute = 0, sized = 0;
+    for (size_t i = 0; i < explain->name_count; i++)
+        compute += explain->names[i].class == REPLAY_COMPUTE ? explain->names[i].total : 0;
+    for (size_t i = 0; i < explain->product_count; i++)
+        sized += explain->products[i].total;
+    if (2 * sized < compute)
+        return;
     for (size_t i = 0; i < explain->product_count && i < MAX_PRODUCTS; i++) {
         const struct product_size *size = &explain->products[i].size;
         const int64_t values[] = {size->m, size->k, size->n};

@@ -16,10 +16,11 @@ void explain_print_found(const struct explain *explain, struct text *out)
             before = ", ";
         }
     if (found.tokens > 0)
-        text_format(out, "%s%" PRId64 " tokens (rows of products) a micro-batch", before, found.tokens);
+        text_format(out, "%s%" PRId64 " tokens (assumed: rows of products) a micro-batch", before,
+                    found.tokens);
     before = found.tokens > 0 ? ", " : before;
     if (found.hidden > 0)
-        text_format(out, "%shidden %" PRId64, before, found.hidden);
+        text_format(out, "%shidden %" PRId64 " (assumed)", before, found.hidden);
     if (*before == ',' || found.hidden > 0)
         text_add(out, "\n");
 }
@@ -36,6 +37,10 @@ void explain_write_found(const struct explain *explain, struct json *json)
     for (int i = 0; i < FOUND_DEGREES; i++)
         if (found.degrees[i] > 0 && found.assumed[i])
             json_string(json, NULL, found_degree_names[i]);
+    if (found.tokens > 0)
+        json_string(json, NULL, "tokens");
+    if (found.hidden > 0)
+        json_string(json, NULL, "hidden");
     json_close(json);
     json_integer(json, "world", found.world);
     found.tokens > 0 ? json_integer(json, "tokens", found.tokens) : json_null(json, "tokens");
