@@ -4,11 +4,12 @@
  * of causes can be tested: played without all else, it has to take as long as the step did.
  *
  * Definition. An activity begins when the last of its causes allows it (sim/replay/graph.h); a collective of several
- * ranks moves data from the begin on its last rank, a message from that of its last side. From the end of a step's last activity the causes lead back through
- * streams, the host and, at collectives, the rank that came last. Along them count the durations of activities, work of
- * the host, the transfer of a collective since its last rank came, and of each lag between two events the typical one
- * in this trace. Waits that the trace does not explain count nothing. The step as played is the time from the end of
- * the step before, played alike; the first one begins where it was recorded.
+ * ranks moves data from the begin on its last rank, a message from that of its last side. From the end of a step's
+ * last activity the causes lead back through streams, the host and, at collectives, the rank that came last. Along
+ * them count the durations of activities, work of the host, the transfer of a collective since its last rank came, and
+ * of each lag between two events the typical one in this trace. Waits that the trace does not explain count nothing.
+ * The step as played is the time from the end of the step before, played alike; the first one begins where it was
+ * recorded.
  *
  * Method. While a rank is read, one pass over its events in the order of causes notes of each exchange and each step's
  * end where its causes lead: to the end of another exchange and how long after it, or to a time of the recording. When

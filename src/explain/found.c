@@ -84,8 +84,8 @@ static void add_group(struct explain_found *found, const struct explain_kind *ki
     found->degrees[degree] = count > found->degrees[degree] ? count : found->degrees[degree];
 }
 
-/* What no group tells is the rest of the world: of data; or, where messages go between ranks, of the pipeline. A group of
- * all ranks besides others is none of the data's, nor is one with which there are more ranks than the world has. */
+/* What no group tells is the rest of the world: of data; or, where messages go between ranks, of the pipeline. A group
+ * of all ranks besides others is none of the data's, nor is one with which there are more ranks than the world has. */
 static void add_rest(struct explain_found *found, bool messages)
 {
     int64_t inner = 1, *data = &found->degrees[FOUND_DATA], *pipeline = &found->degrees[FOUND_PIPELINE];
@@ -133,8 +133,8 @@ static double share_of_size(const struct explain *explain, int64_t value, bool c
     return all > 0 ? with / all : 0;
 }
 
-/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most share beside. Where
- * products of known size take less than half of the compute, they are not the model's. */
+/* Tokens are rows, or summed over for gradients of weights, and never columns; the width is what most share beside.
+ * Where products of known size take less than half of the compute, they are not the model's. */
 static void add_sizes(struct explain_found *found, const struct explain *explain)
 {
     double tokens = COVERS, hidden = COVERS;

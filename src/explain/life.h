@@ -36,8 +36,8 @@ struct explain_hours {
     size_t count, capacity;
 };
 
-/* Are these folders, or the folders in one, recordings of the same ranks? So they are if each tells its ranks, one rank is
- * in all, and half of them come again at least. Reads heads of files. On failure *hours holds nothing. */
+/* Are these folders, or the folders in one, recordings of the same ranks? So they are if each tells its ranks, one
+ * rank is in all, and half of them come again at least. Reads heads of files. On failure *hours holds nothing. */
 bool explain_hours_find(struct explain_hours *hours, const char *const *paths, size_t count,
                         struct error *err);
 void explain_hours_release(struct explain_hours *hours);

@@ -125,8 +125,8 @@ static int by_time(const void *a, const void *b)
     return order ? order : (first->kind > second->kind) - (first->kind < second->kind);
 }
 
-/* Where the path played alone is much shorter than it was recorded, its causes are not those that decided: what it lacks
- * is unknown, and no wait for others, for streams or launches. */
+/* Where the path played alone is much shorter than it was recorded, its causes are not those that decided: what it
+ * lacks is unknown, and no wait for others, for streams or launches. */
 static bool add_missing(struct explain *explain, size_t *capacity, struct error *err)
 {
     static const enum explain_loss_kind from[] = {LOSS_PEER, LOSS_GAPS, LOSS_HOST};

@@ -145,8 +145,8 @@ static void add_stages(struct walker *walker, int64_t from, int64_t to, int64_t 
         walker->by_lane[walker->members[i]][0] = 0;
 }
 
-/* What each share of the path in [from, to) lies above the mean of the other members that wait: who does not is as slow,
- * or in the same group. Returns what they waited, and the sum of those above; tells their part of all members. */
+/* What each share of the path in [from, to) lies above the mean of the other members that wait: who does not is as
+ * slow, or in the same group. Returns what they waited, and the sum of those above; tells their part of all members. */
 static double compare(const struct walker *walker, int64_t from, int64_t to,
                       const int64_t own[EXPLAIN_SHARES], double more[EXPLAIN_SHARES], double *above,
                       double *part)

@@ -17,8 +17,8 @@
  *
  * Groups are found by the ranks and the name that NCCL's arguments tell of each kernel, by pg_config where a list of
  * ranks was shortened, and without either by the stream, which is said (`assumed`). The k-th collective of a group on
- * one rank is the k-th on each other, by `Seq` where it is recorded. Sends and receives are matched by their two ranks and
- * group, by `Seq` if both sides have the same numbers, else in order.
+ * one rank is the k-th on each other, by `Seq` where it is recorded. Sends and receives are matched by their two ranks
+ * and group, by `Seq` if both sides have the same numbers, else in order.
  *
  * Nothing that is missing stops a run: ranks that are not there, doubled or cut files, launches without their kernels,
  * clocks that jump and traces without steps are `faults`, each one line that names file, fault and consequence. */
