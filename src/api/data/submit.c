@@ -40,6 +40,24 @@ static bool check_folder(const char *option, const char *name, struct error *err
            error_set(err, ERROR_USAGE, "--%s: '%.80s' cannot be the name of a folder", option, name);
 }
 
+/* Keys in another order ask for the same; of one key the last counts, so that its values keep theirs. */
+static bool sort_set(struct submit_job *job, struct error *err)
+{
+    const struct rh_list *asked = &job->asked->set;
+    const char **set = ARENA_ARRAY(&job->arena, asked->count + 1, const char *);
+    if (!set)
+        return error_memory(err);
+    for (size_t i = 0; i < asked->count; i++) {
+        size_t at = i, key = strcspn(asked->items[i], "=") + 1;
+        for (; at > 0 && strncmp(set[at - 1], asked->items[i], key) > 0; at--)
+            set[at] = set[at - 1];
+        set[at] = asked->items[i];
+    }
+    job->place.set = set;
+    job->place.set_count = asked->count;
+    return true;
+}
+
 static bool open_place(struct submit_job *job, const char *name, struct error *err)
 {
     const struct rh_submit_request *asked = job->asked;
@@ -59,6 +77,8 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
         .availability = asked->availability,
         .edition = (enum rules_edition)option_index(submit_editions, asked->edition),
         .accelerators = asked->accelerators * comm_size(job->comm),
+        .method = job->call->given[SUBMIT_METHOD] ? asked->method : NULL,
+        .direct = asked->direct,
         .workload = arena_copy(&job->arena, base, strcspn(base, ".")),
         .model = arena_string(&job->arena, workload.model.name),
     };
@@ -66,7 +86,7 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
     if (!trains)
         return error_set(err, ERROR_USAGE,
                          "%s: submissions of checkpoints are not made yet, only of training", name);
-    return (job->place.workload && job->place.model) || error_memory(err);
+    return job->place.workload && job->place.model ? sort_set(job, err) : error_memory(err);
 }
 
 /* ---- runs ---- */

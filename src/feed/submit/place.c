@@ -77,6 +77,12 @@ static void write_place(const struct submit_place *place, struct text *text)
     json_open_document(&json, SUBMIT_FORMAT);
     json_string(&json, "edition", divisions[place->edition]);
     FIELDS_WRITE(place, place_fields, &json);
+    json_string(&json, "method", place->method);
+    json_bool(&json, "direct", place->direct);
+    json_open(&json, "set", '[');
+    for (size_t i = 0; i < place->set_count; i++)
+        json_string(&json, NULL, place->set[i]);
+    json_close(&json);
     json_close(&json);
 }
 

@@ -173,8 +173,32 @@ static void compare(const struct check *check, const char *path, bool of_summary
     }
 }
 
-static void check_same(const struct check *check)
+/* Sets `text` to a key of the workload that is not the first run's. */
+static bool compare_workloads(const struct check *check, char text[320], struct error *err)
 {
+    const struct submit_run *first = &check->runs[0];
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    bool done = true;
+    for (int i = 1; i < check->count && first->has_workload; i++)
+        for (int k = 0; k < count && done && !*text && check->runs[i].has_workload; k++) {
+            struct text one = {0}, other = {0};
+            struct json to = {.out = &one}, beside = {.out = &other};
+            workload_write_value(&first->workload, &keys[k], &to, NULL);
+            workload_write_value(&check->runs[i].workload, &keys[k], &beside, NULL);
+            done = (!one.failed && !other.failed) || error_memory(err);
+            if (done && strcmp(keys[k].path, "train.seed") != 0 && strcmp(one.data, other.data) != 0)
+                snprintf(text, 320, "%s is %.60s in %s and %.60s in %s", keys[k].path, one.data, first->name,
+                         other.data, check->runs[i].name);
+            text_release(&one);
+            text_release(&other);
+        }
+    return done;
+}
+
+static bool check_same(const struct check *check, struct error *err)
+{
+    char options[320] = "";
     char data[320] = "", machine[320] = "", accelerators[320] = "";
     static const char *const of_data[] = {"num_files_train", "num_samples_per_file"};
     static const char *const of_machine[] = {"hostname", "num_hosts"};
@@ -183,7 +207,10 @@ static void check_same(const struct check *check)
         compare(check, of_machine[i], true, machine);
     }
     compare(check, "storage.path", false, data);
-    compare(check, "storage.method", false, machine);
+    compare(check, "storage.method", false, options);
+    compare(check, "storage.direct", false, options);
+    if (!compare_workloads(check, options, err))
+        return false;
     for (int i = 0; i < check->count && !*accelerators; i++) {
         double found = submit_number(&check->runs[i].summary, "num_accelerators");
         if (found != (double)check->place->accelerators)
@@ -193,6 +220,8 @@ static void check_same(const struct check *check)
     judge_all(check, "same-data", data, "all runs read the same data set");
     judge_all(check, "same-system", *machine ? machine : accelerators,
               "all runs on the same hosts and accelerators");
+    judge_all(check, "same-options", options, "all runs with the same options");
+    return true;
 }
 
 /* The checks that the run itself has made. */
@@ -491,7 +520,8 @@ static bool check_all(const struct check *check, struct submit_report *report, s
         return true;
     check_times(check);
     check_seeds(check);
-    check_same(check);
+    if (!check_same(check, err))
+        return false;
     check_runs(check);
     check_result(check, report, err);
     check_storage(check);

@@ -26,6 +26,10 @@
 /* A workload of a submission: what was asked. All texts live in the arena of the caller. */
 struct submit_place {
     const char *out, *org, *system, *workload, *model, *availability;
+    const char *method;     /* NULL: that of the workload */
+    const char *const *set; /* in the order of their keys; these three are written, not read */
+    size_t set_count;
+    bool direct;
     enum rules_edition edition;
     int64_t accelerators;
 };
