@@ -30,16 +30,14 @@ static bool save(const char *path, struct text *text, struct error *err)
 }
 
 /* As `mlpstorage reports reportgen` lists runs, and the mean, rounded to two decimals (6.4). */
-static bool write_results(const struct submission *submission, struct error *err)
+void submit_results(const struct submission *submission, struct text *text)
 {
     const struct submit_place *place = submission->place;
     const struct submit_run *runs = submission->runs;
     static const char *const metrics[] = {"train_au_mean_percentage",
                                           "train_throughput_mean_samples_per_second",
                                           "train_io_mean_MB_per_second"};
-    struct text text = {0};
-    struct json json = {.out = &text};
-    const char *path;
+    struct json json = {.out = text};
     double mean = submit_mean(submission);
     json_open(&json, NULL, '{');
     json_string(&json, "workload", place->workload);
@@ -64,7 +62,14 @@ static bool write_results(const struct submission *submission, struct error *err
     }
     json_close(&json);
     json_close(&json);
-    return submit_path(place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err)
+}
+
+static bool write_results(const struct submission *submission, struct error *err)
+{
+    struct text text = {0};
+    const char *path;
+    submit_results(submission, &text);
+    return submit_path(submission->place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err)
                ? save(path, &text, err)
                : (text_release(&text), false);
 }

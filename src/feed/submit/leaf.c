@@ -415,8 +415,14 @@ static bool read_run(struct submit_run *run, const struct submit_place *place, c
     if (files && !*run->changed && files->count > run->files)
         snprintf(run->changed, sizeof run->changed, "%s has %u files, %u after the run", name, run->files,
                  files->count);
-    return !run->summary.root || !run->result.root || !run->has_workload || make_figures(run, arena, err) ||
-           keep_fault(run, err);
+    bool whole = run->summary.root && run->result.root && run->has_workload;
+    if (whole && make_figures(run, arena, err))
+        return true;
+    if (whole && !keep_fault(run, err))
+        return false;
+    snprintf(run->figures, sizeof run->figures, "%s: cannot be made again: %.200s", name,
+             whole ? err->text : "summary.json, result.json or config.yaml cannot be read");
+    return true;
 }
 
 /* 20250101_120000 */

@@ -234,15 +234,20 @@ static void check_runs(const struct check *check)
         const struct doc_node *checks = submit_find(&run->result, "checks"),
                               *warmed = submit_find(&run->result, "storage.warm");
         double share = submit_number(&run->result, "storage.origin.share");
+        int found = 0;
         for (const struct doc_node *one = checks ? checks->first_child : NULL; one && !*incomplete;
              one = one->next) {
             const struct doc_node *name = doc_find(one, "name"), *passed = doc_find(one, "passed");
             bool counts =
                 name && name->text &&
                 (strcmp(name->text, SESSION_RAN) == 0 || strcmp(name->text, "every sample once") == 0);
+            found += counts;
             if (counts && !(passed && passed->boolean))
                 snprintf(incomplete, sizeof incomplete, "%s: not so: %s", run->name, name->text);
         }
+        if (found < 2 && !*incomplete)
+            snprintf(incomplete, sizeof incomplete, "%s: result.json has not both checks of a whole run",
+                     run->name);
         if (!*warm && (!(share >= COLD) || (warmed && warmed->boolean)))
             snprintf(warm, sizeof warm, "%s read %.1f %% from the storage, at least %.0f %% needed%s",
                      run->name, 100 * share, 100 * COLD,
@@ -256,12 +261,44 @@ static void check_runs(const struct check *check)
         judge(check, "cold", RULES_PASS, "at least %.1f %% of each run came from the storage", 100 * least);
 }
 
-/* The result, which is the mean, and how far runs are from it. */
-static void check_result(const struct check *check, struct submit_report *report, struct error *err)
+/* Is results.json what is made of the runs? */
+static bool check_made(const struct check *check, double mean, struct error *err)
 {
     const char *path;
-    struct doc doc = {0};
-    struct error ignored;
+    struct error why;
+    struct text made = {0};
+    char *found = NULL;
+    size_t length, line = 1;
+    submit_results(check->all, &made);
+    bool done = (!made.failed || error_memory(err)) &&
+                submit_path(check->place, SUBMIT_PHASES, "run/results.json", check->arena, &path, err);
+    if (done && !file_read(path, DOC_MAX_BYTES, &found, &length, &why)) {
+        done = !error_is_memory(&why) || error_memory(err);
+        judge(check, "result", RULES_FAIL, "%.300s", why.text);
+    } else if (done && length == made.length && memcmp(found, made.data, length) == 0) {
+        judge(check, "result", RULES_PASS, "results.json has the mean of the runs, %.2f samples/s", mean);
+    } else if (done) {
+        const char *one = found, *other = made.data;
+        for (size_t i = 0; found[i] && found[i] == made.data[i]; i++)
+            if (found[i] == '\n') {
+                line++;
+                one = found + i + 1;
+                other = made.data + i + 1;
+            }
+        one += strspn(one, " ");
+        other += strspn(other, " ");
+        judge(check, "result", RULES_FAIL, "results.json:%zu: '%.*s', the runs give '%.*s'", line,
+              (int)fmin((double)strcspn(one, "\n"), 80), one, (int)fmin((double)strcspn(other, "\n"), 80),
+              other);
+    }
+    free(found);
+    text_release(&made);
+    return done;
+}
+
+/* The result, which is the mean, and how far runs are from it. */
+static bool check_result(const struct check *check, struct submit_report *report, struct error *err)
+{
     double mean = submit_mean(check->all), furthest = 0, au = 0;
     for (int i = 1; i < check->count; i++) {
         double own =
@@ -274,14 +311,7 @@ static void check_result(const struct check *check, struct submit_report *report
     judge(check, "replicable", pass_if(mean > 0 && furthest <= REPLICABLE),
           "a run is %.2f %% from the mean of %.2f samples/s, at most %.0f %% allowed", 100 * furthest, mean,
           100 * REPLICABLE);
-    double found = (double)NAN;
-    if (submit_path(check->place, SUBMIT_PHASES, "run/results.json", check->arena, &path, err) &&
-        doc_load(&doc, path, &ignored)) {
-        found = submit_number(&doc, "samples_per_second");
-        doc_release(&doc);
-    }
-    judge(check, "result", pass_if(fabs(found - mean) <= 0.005001),
-          "results.json has %.2f samples/s, the mean of the runs is %.2f", found, mean);
+    return check_made(check, mean, err);
 }
 
 /* ---- each run by the rules of one (session_rules.c) ---- */
@@ -523,7 +553,8 @@ static bool check_all(const struct check *check, struct submit_report *report, s
     if (!check_same(check, err))
         return false;
     check_runs(check);
-    check_result(check, report, err);
+    if (!check_result(check, report, err))
+        return false;
     check_storage(check);
     return check_each(check, err) && check_separate(check, err) &&
            check_phase(check, "datagen", "generated", err) &&

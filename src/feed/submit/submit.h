@@ -101,6 +101,9 @@ void submission_close(struct submission *submission);
 /* Writes results.json, the leaves of datasize and datagen, and a draft of the system's description, where none is. */
 bool submit_documents(const struct submission *submission, struct error *err);
 
+/* Writes results.json, as mlpstorage lists runs, with their mean. */
+void submit_results(const struct submission *submission, struct text *text);
+
 /* The mean of the five runs behind the warm-up: samples/s. NAN: there are not as many. */
 double submit_mean(const struct submission *submission);
 
