@@ -358,15 +358,18 @@ bool rules_check(const struct rules_facts *facts, struct rules_report *report, s
     *report = (struct rules_report){.category = RULES_CLOSED};
     if (!compare_nearest(workload, &difference, err))
         return false;
-    bool known = is_named(workload, difference.benchmark), v3 = difference.benchmark->edition == RULES_V3;
-    const char *name = strpbrk(workload->name, "./") ? workload->model.name : workload->name;
+    bool known = is_named(workload, difference.benchmark), built_in = !strpbrk(workload->name, "./"),
+         of_a_round = workload->unknown_keys > 0 || !built_in;
+    for (int i = 0; i < COUNT(benchmarks); i++)
+        of_a_round |= is_named(workload, &benchmarks[i]);
+    const char *name = built_in ? workload->name : workload->model.name;
     report->edition = difference.benchmark->edition;
     rules_find(report, train ? "workload" : "model", train ? "2.1" : "2.2.1", pass_if(known),
                "%s is %sone of %s", name, known ? "" : "not ",
                !train ? "llama_8b, llama_70b, llama_405b and llama_1t"
-               : v3   ? "unet3d and retinanet"
-                      : "unet3d, resnet50 and cosmoflow");
-    check_parameters(workload, &difference, report);
+                      : "unet3d, resnet50 and cosmoflow (v2.0), unet3d and retinanet (v3.0)");
+    if (of_a_round)
+        check_parameters(workload, &difference, report);
     check_run(facts, report);
     if (train) {
         check_dataset(facts, report);

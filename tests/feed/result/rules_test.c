@@ -258,6 +258,19 @@ static void a_file_is_compared_key_by_key(void **state)
     assert_finding("parameters", RULES_FAIL, "model.name is \"mine\"");
 }
 
+/* A built-in workload of no round is nearest to none: its keys are its own. */
+static void what_is_no_benchmark_has_keys_of_its_own(void **state)
+{
+    struct error err;
+    (void)state;
+    workload_release(&workload);
+    if (!workload_open(&workload, "flux_b200", NULL, &err))
+        fail_msg("%s", err.text);
+    assert_finding("workload", RULES_FAIL, "flux_b200 is not one of unet3d, resnet50 and cosmoflow (v2.0), unet3d");
+    for (int i = 0; i < session.rules.count; i++)
+        assert_string_not_equal(session.rules.findings[i].rule, "parameters");
+}
+
 static void the_data_set_is_of_the_workload(void **state)
 {
     (void)state;
@@ -513,6 +526,7 @@ int main(void)
         TRAINING(parameters_decide_on_the_category),
         TRAINING(some_parameters_have_limits),
         TRAINING(all_wrong_parameters_are_counted),
+        TRAINING(what_is_no_benchmark_has_keys_of_its_own),
         TRAINING(the_data_set_is_of_the_workload),
         TRAINING(options_that_change_the_run_are_refused),
         TRAINING(every_key_is_compared_wherever_it_is_set),
