@@ -292,8 +292,11 @@ static void check_hosts(const struct rules_facts *facts, struct rules_report *re
 
 static void check_au(const struct rules_facts *facts, double au, struct rules_report *report)
 {
-    rules_find(report, "au", "4", pass_if(facts->au >= au), "AU is %.2f %%, at least %.0f %% needed",
-               100 * facts->au, 100 * au);
+    if (!isfinite(facts->au))
+        rules_find(report, "au", "4", RULES_FAIL, "no step is counted: AU is not known");
+    else
+        rules_find(report, "au", "4", pass_if(facts->au >= au), "AU is %.2f %%, at least %.0f %% needed",
+                   100 * facts->au, 100 * au);
 }
 
 /* What one run cannot show is unknown. */

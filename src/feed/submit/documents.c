@@ -13,11 +13,18 @@
 
 #define GIB (1024.0 * 1024 * 1024)
 
+/* DLIO's samples/s of one or two steps are none. */
+static double known(double figure)
+{
+    return figure > 0 ? figure : (double)NAN;
+}
+
 double submit_mean(const struct submission *submission)
 {
     double sum = 0;
     for (int i = 1; i < submission->count; i++)
-        sum += submit_number(&submission->runs[i].summary, "metric.train_throughput_mean_samples_per_second");
+        sum += known(
+            submit_number(&submission->runs[i].summary, "metric.train_throughput_mean_samples_per_second"));
     return submission->count == SUBMIT_RUNS ? sum / RULES_RUNS : (double)NAN;
 }
 
@@ -55,7 +62,7 @@ void submit_results(const struct submission *submission, struct text *text)
         for (size_t m = 0; m < sizeof metrics / sizeof *metrics; m++) {
             char key[80];
             snprintf(key, sizeof key, "metric.%s", metrics[m]);
-            json_number(&json, metrics[m], submit_number(&runs[i].summary, key));
+            json_number(&json, metrics[m], known(submit_number(&runs[i].summary, key)));
         }
         json_close(&json);
         json_close(&json);

@@ -204,8 +204,8 @@ static double sum_of(const struct doc_node *list, double from, double to)
 
 /* DLIO's AU and samples/s of a block (metrics.c has the formula), from the lists of its steps and the times of its
  * ends. */
-static bool add_block(const struct submit_run *run, const struct doc_node *epoch,
-                      const struct doc_node *times, const char *block, struct tally *tally)
+static bool add_block(struct submit_run *run, const struct doc_node *epoch, const struct doc_node *times,
+                      const char *block, struct tally *tally)
 {
     const struct doc_node *compute = doc_find(doc_find(epoch, "compute"), block),
                           *process = doc_find(doc_find(epoch, "proc"), block), *own = doc_find(times, block),
@@ -214,6 +214,11 @@ static bool add_block(const struct submit_run *run, const struct doc_node *epoch
         return false;
     double steps = compute->count, first = submit_number(&run->result, "exclude_start_steps"),
            last = steps - submit_number(&run->result, "exclude_end_steps");
+    if (steps < 3) {
+        snprintf(run->figures, sizeof run->figures,
+                 "%s: %.0f steps in a block, samples/s need 3: two are not counted", run->name, steps);
+        return false;
+    }
     double excluded = sum_of(process, 0, steps) - sum_of(process, first, last);
     double time = submit_time(end->text) - submit_time(start->text) - excluded;
     tally->au += 100 * sum_of(compute, first, last) / time * steps;
@@ -223,8 +228,8 @@ static bool add_block(const struct submit_run *run, const struct doc_node *epoch
 }
 
 /* Adds an accelerator's mean of an epoch. */
-static bool add_epoch(const struct submit_run *run, const struct doc *output, const struct doc *stats,
-                      int epoch, double *au, double *throughput)
+static bool add_epoch(struct submit_run *run, const struct doc *output, const struct doc *stats, int epoch,
+                      double *au, double *throughput)
 {
     char name[16];
     struct tally tally = {0};
@@ -307,6 +312,8 @@ static bool make_figures(struct submit_run *run, struct arena *arena, struct err
         doc_release(&output);
         if (!done)
             return false;
+        if (!whole && *run->figures)
+            return true;
         if (!whole) {
             snprintf(run->figures, sizeof run->figures,
                      "%s: %d_output.json has not the steps that %.0f files are in %d epochs", run->name, a,

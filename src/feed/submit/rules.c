@@ -308,9 +308,12 @@ static bool check_result(const struct check *check, struct submit_report *report
     }
     report->samples_per_second = mean;
     report->au = check->count > 1 ? au : (double)NAN;
-    judge(check, "replicable", pass_if(mean > 0 && furthest <= REPLICABLE),
-          "a run is %.2f %% from the mean of %.2f samples/s, at most %.0f %% allowed", 100 * furthest, mean,
-          100 * REPLICABLE);
+    if (!(mean > 0))
+        judge(check, "replicable", RULES_FAIL, "there is no mean: five runs with samples/s are needed");
+    else
+        judge(check, "replicable", pass_if(furthest <= REPLICABLE),
+              "a run is %.2f %% from the mean of %.2f samples/s, at most %.0f %% allowed", 100 * furthest,
+              mean, 100 * REPLICABLE);
     return check_made(check, mean, err);
 }
 

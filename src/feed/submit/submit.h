@@ -104,7 +104,8 @@ bool submit_documents(const struct submission *submission, struct error *err);
 /* Writes results.json, as mlpstorage lists runs, with their mean. */
 void submit_results(const struct submission *submission, struct text *text);
 
-/* The mean of the five runs behind the warm-up: samples/s. NAN: there are not as many. */
+/* The mean of the five runs behind the warm-up: samples/s. NAN: there are not as many,
+ * or they have too few steps. */
 double submit_mean(const struct submission *submission);
 
 /* ---- all rules (rules.c) ---- */

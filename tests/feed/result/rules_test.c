@@ -266,7 +266,8 @@ static void what_is_no_benchmark_has_keys_of_its_own(void **state)
     workload_release(&workload);
     if (!workload_open(&workload, "flux_b200", NULL, &err))
         fail_msg("%s", err.text);
-    assert_finding("workload", RULES_FAIL, "flux_b200 is not one of unet3d, resnet50 and cosmoflow (v2.0), unet3d");
+    assert_finding("workload", RULES_FAIL,
+                   "flux_b200 is not one of unet3d, resnet50 and cosmoflow (v2.0), unet3d");
     for (int i = 0; i < session.rules.count; i++)
         assert_string_not_equal(session.rules.findings[i].rule, "parameters");
 }
