@@ -37,7 +37,7 @@ static bool save(const char *path, struct text *text, struct error *err)
 }
 
 /* As `mlpstorage reports reportgen` lists runs, and the mean, rounded to two decimals (6.4). */
-void submit_results(const struct submission *submission, struct text *text)
+static void make_results(const struct submission *submission, struct text *text)
 {
     const struct submit_place *place = submission->place;
     const struct submit_run *runs = submission->runs;
@@ -75,10 +75,50 @@ static bool write_results(const struct submission *submission, struct error *err
 {
     struct text text = {0};
     const char *path;
-    submit_results(submission, &text);
+    make_results(submission, &text);
     return submit_path(submission->place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err)
                ? save(path, &text, err)
                : (text_release(&text), false);
+}
+
+/* Writes the first line that differs. */
+static void differ(const char *found, const char *made, char fault[320])
+{
+    const char *one = found, *other = made;
+    int line = 1;
+    for (size_t i = 0; found[i] && found[i] == made[i]; i++)
+        if (found[i] == '\n') {
+            line++;
+            one = found + i + 1;
+            other = made + i + 1;
+        }
+    one += strspn(one, " ");
+    other += strspn(other, " ");
+    snprintf(fault, 320, "results.json:%d: '%.*s', the runs give '%.*s'", line,
+             (int)fmin((double)strcspn(one, "\n"), 80), one, (int)fmin((double)strcspn(other, "\n"), 80),
+             other);
+}
+
+bool submit_results_fault(const struct submission *submission, char fault[320], struct error *err)
+{
+    const char *path;
+    struct text made = {0};
+    char *found = NULL;
+    size_t length;
+    make_results(submission, &made);
+    *fault = '\0';
+    bool done =
+        (!made.failed || error_memory(err)) &&
+        submit_path(submission->place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err);
+    if (done && !file_read(path, DOC_MAX_BYTES, &found, &length, err)) {
+        done = !error_is_memory(err);
+        snprintf(fault, 320, "%.300s", err->text);
+    } else if (done && (length != made.length || memcmp(found, made.data, length) != 0)) {
+        differ(found, made.data, fault);
+    }
+    free(found);
+    text_release(&made);
+    return done;
 }
 
 static bool save_in(const char *folder, const char *name, struct text *text, struct arena *arena,

@@ -261,41 +261,6 @@ static void check_runs(const struct check *check)
         judge(check, "cold", RULES_PASS, "at least %.1f %% of each run came from the storage", 100 * least);
 }
 
-/* Is results.json what is made of the runs? */
-static bool check_made(const struct check *check, double mean, struct error *err)
-{
-    const char *path;
-    struct error why;
-    struct text made = {0};
-    char *found = NULL;
-    size_t length, line = 1;
-    submit_results(check->all, &made);
-    bool done = (!made.failed || error_memory(err)) &&
-                submit_path(check->place, SUBMIT_PHASES, "run/results.json", check->arena, &path, err);
-    if (done && !file_read(path, DOC_MAX_BYTES, &found, &length, &why)) {
-        done = !error_is_memory(&why) || error_memory(err);
-        judge(check, "result", RULES_FAIL, "%.300s", why.text);
-    } else if (done && length == made.length && memcmp(found, made.data, length) == 0) {
-        judge(check, "result", RULES_PASS, "results.json has the mean of the runs, %.2f samples/s", mean);
-    } else if (done) {
-        const char *one = found, *other = made.data;
-        for (size_t i = 0; found[i] && found[i] == made.data[i]; i++)
-            if (found[i] == '\n') {
-                line++;
-                one = found + i + 1;
-                other = made.data + i + 1;
-            }
-        one += strspn(one, " ");
-        other += strspn(other, " ");
-        judge(check, "result", RULES_FAIL, "results.json:%zu: '%.*s', the runs give '%.*s'", line,
-              (int)fmin((double)strcspn(one, "\n"), 80), one, (int)fmin((double)strcspn(other, "\n"), 80),
-              other);
-    }
-    free(found);
-    text_release(&made);
-    return done;
-}
-
 /* The result, which is the mean, and how far runs are from it. */
 static bool check_result(const struct check *check, struct submit_report *report, struct error *err)
 {
@@ -314,7 +279,11 @@ static bool check_result(const struct check *check, struct submit_report *report
         judge(check, "replicable", pass_if(furthest <= REPLICABLE),
               "a run is %.2f %% from the mean of %.2f samples/s, at most %.0f %% allowed", 100 * furthest,
               mean, 100 * REPLICABLE);
-    return check_made(check, mean, err);
+    char fault[320];
+    if (!submit_results_fault(check->all, fault, err))
+        return false;
+    judge_all(check, "result", fault, "results.json is what the runs give");
+    return true;
 }
 
 /* ---- each run by the rules of one (session_rules.c) ---- */

@@ -101,8 +101,8 @@ void submission_close(struct submission *submission);
 /* Writes results.json, the leaves of datasize and datagen, and a draft of the system's description, where none is. */
 bool submit_documents(const struct submission *submission, struct error *err);
 
-/* Writes results.json, as mlpstorage lists runs, with their mean. */
-void submit_results(const struct submission *submission, struct text *text);
+/* Sets `fault` to where results.json is not what the runs give; "": it is. */
+bool submit_results_fault(const struct submission *submission, char fault[320], struct error *err);
 
 /* The mean of the five runs behind the warm-up: samples/s. NAN: there are not as many,
  * or they have too few steps. */
