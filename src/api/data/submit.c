@@ -58,6 +58,13 @@ static bool sort_set(struct submit_job *job, struct error *err)
     return true;
 }
 
+/* The workload of a folder or file: "unet3d_h100". */
+static char *base_of(struct submit_job *job, const char *name)
+{
+    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    return arena_copy(&job->arena, base, strcspn(base, "."));
+}
+
 static bool open_place(struct submit_job *job, const char *name, struct error *err)
 {
     const struct rh_submit_request *asked = job->asked;
@@ -68,7 +75,6 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
         !workload_open(&workload, name, &options, err))
         return false;
     bool trains = workload.workflow.train;
-    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     job->seed = workload.train.seed;
     job->place = (struct submit_place){
         .out = asked->output,
@@ -79,7 +85,7 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
         .accelerators = asked->accelerators * comm_size(job->comm),
         .method = job->call->given[SUBMIT_METHOD] ? asked->method : NULL,
         .direct = asked->direct,
-        .workload = arena_copy(&job->arena, base, strcspn(base, ".")),
+        .workload = base_of(job, name),
         .model = arena_string(&job->arena, workload.model.name),
     };
     workload_release(&workload);
@@ -301,15 +307,38 @@ static bool check_place(struct submit_job *job, struct api_report *to, int *fail
     return true;
 }
 
-/* Checks each workload that was asked for in the folder. */
+/* All else that was asked stands in the folder. */
+static bool check_options(const struct api_call *call, struct error *err)
+{
+    static const char *const takes[] = {"workload", "output", "check"};
+    for (int i = 0; api_submit_options[i].name; i++) {
+        const char *name = api_submit_options[i].name;
+        bool taken = !call->given[i];
+        for (size_t j = 0; j < sizeof takes / sizeof *takes; j++)
+            taken |= strcmp(name, takes[j]) == 0;
+        if (!taken)
+            return error_set(err, ERROR_USAGE,
+                             "--%s: --check takes what was asked from the folder: leave --%s out", name,
+                             name);
+    }
+    return true;
+}
+
+/* Checks the workloads that are named, or each that was asked for in the folder. */
 static bool check_there(struct submit_job *job, struct api_report *report, int *failed, struct error *err)
 {
-    const char **names;
-    int count, found = 0;
+    const struct rh_list *asked = &job->asked->workload;
+    const char **names = ARENA_ARRAY(&job->arena, asked->count + 1, const char *);
+    int count = (int)asked->count, found = 0;
     char *hidden = arena_format(&job->arena, "%s/" SUBMIT_HIDDEN, job->asked->output);
-    if (!hidden)
+    if (!hidden || !names)
         return error_memory(err);
-    if (!submit_list(hidden, &job->arena, &names, &count, err))
+    for (int i = 0; i < count; i++) {
+        const char *base = base_of(job, asked->items[i]);
+        if (!base || !(names[i] = arena_format(&job->arena, "%s.json", base)))
+            return error_memory(err);
+    }
+    if (count == 0 && !submit_list(hidden, &job->arena, &names, &count, err))
         return false;
     for (int i = 0; i < count; i++) {
         size_t length = strlen(names[i]);
@@ -354,6 +383,8 @@ static bool submit(const void *request, const struct api_call *call, struct api_
     bool abandoned = false;
     if (!asked->check && asked->workload.count == 0)
         return error_set(err, ERROR_USAGE, "submit: give a workload, or --check");
+    if (asked->check && !check_options(call, err))
+        return false;
     if (storage_is_s3(asked->output))
         return error_set(err, ERROR_USAGE, "%s: a submission goes to a folder, not to S3", asked->output);
     struct submit_job *job = calloc(1, sizeof *job);

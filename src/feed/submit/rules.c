@@ -124,6 +124,8 @@ static void check_times(const struct check *check)
         char name[16];
         submit_run_name(run->start, name);
         shortest = fmin(shortest, run->end - run->start);
+        if (!*fault && !isfinite(run->end - run->start))
+            snprintf(fault, sizeof fault, "%s: summary.json has no start, or no end", run->name);
         if (!*fault && (strcmp(name, run->name) != 0 || !(run->end > run->start)))
             snprintf(fault, sizeof fault, "%s began at %.19s and ended at %.19s", run->name,
                      submit_text(&run->summary, "start"), submit_text(&run->summary, "end"));
@@ -131,8 +133,12 @@ static void check_times(const struct check *check)
     for (int i = 1; i < check->count; i++) {
         double between = check->runs[i].start - check->runs[i - 1].end;
         if (between > longest_gap || between < -1 || !isfinite(between)) {
-            snprintf(gap, sizeof gap, "%.1f s between %s and %s, less than the %.1f s of a run allowed",
-                     between, check->runs[i - 1].name, check->runs[i].name, shortest);
+            if (isfinite(between))
+                snprintf(gap, sizeof gap, "%.1f s between %s and %s, less than the %.1f s of a run allowed",
+                         between, check->runs[i - 1].name, check->runs[i].name, shortest);
+            else
+                snprintf(gap, sizeof gap, "the times of %s or %s are not known", check->runs[i - 1].name,
+                         check->runs[i].name);
             longest_gap = between < -1 || !isfinite(between) ? (double)INFINITY : between;
         }
     }
@@ -213,7 +219,10 @@ static bool check_same(const struct check *check, struct error *err)
         return false;
     for (int i = 0; i < check->count && !*accelerators; i++) {
         double found = submit_number(&check->runs[i].summary, "num_accelerators");
-        if (found != (double)check->place->accelerators)
+        if (!isfinite(found))
+            snprintf(accelerators, sizeof accelerators, "%s: summary.json has no num_accelerators",
+                     check->runs[i].name);
+        else if (found != (double)check->place->accelerators)
             snprintf(accelerators, sizeof accelerators, "%s has %.0f accelerators, the submission %lld",
                      check->runs[i].name, found, (long long)check->place->accelerators);
     }
@@ -248,6 +257,8 @@ static void check_runs(const struct check *check)
         if (found < 2 && !*incomplete)
             snprintf(incomplete, sizeof incomplete, "%s: result.json has not both checks of a whole run",
                      run->name);
+        if (!*warm && !isfinite(share))
+            snprintf(warm, sizeof warm, "%s: result.json has no storage.origin.share", run->name);
         if (!*warm && (!(share >= COLD) || (warmed && warmed->boolean)))
             snprintf(warm, sizeof warm, "%s read %.1f %% from the storage, at least %.0f %% needed%s",
                      run->name, 100 * share, 100 * COLD,
@@ -437,18 +448,23 @@ static bool check_phase(const struct check *check, const char *phase, const char
     const char *folder, **names;
     int count;
     struct doc doc = {0};
-    struct error ignored;
     if (!submit_path(check->place, SUBMIT_PHASES, phase, check->arena, &folder, err) ||
         !submit_list(folder, check->arena, &names, &count, err))
         return false;
     const char *path =
         count == 1 ? arena_format(check->arena, "%s/%s/%s_metadata.json", folder, names[0], phase) : NULL;
     double made = (double)NAN, read = submit_number(&check->runs[0].summary, "num_files_train");
-    if (path && doc_load(&doc, path, &ignored)) {
+    struct error why = {.text = ""};
+    if (path && doc_load(&doc, path, &why)) {
         made = submit_number(&doc, "parameters.dataset.num_files_train");
         doc_release(&doc);
     }
-    judge(check, rule, pass_if(made >= read), "%s says %.0f files, the runs read %.0f", phase, made, read);
+    if (!isfinite(made) || !isfinite(read))
+        judge(check, rule, RULES_FAIL, "%s, not known how many files: %.250s", phase,
+              *why.text ? why.text : "one folder is needed, and num_files_train in it and in summary.json");
+    else
+        judge(check, rule, pass_if(made >= read), "%s says %.0f files, the runs read %.0f", phase, made,
+              read);
     return true;
 }
 
@@ -486,10 +502,15 @@ static bool judge_description(const struct check *check, const char *path, const
     double had = memory && memory->first_child ? memory->first_child->number : (double)NAN,
            ran = cores && cores->first_child ? cores->first_child->number : (double)NAN;
     /* what Linux counts is up to a tenth below what is built in; two threads of a core count twice */
-    judge(check, "described-hosts",
-          pass_if(gib >= floor(had) && gib <= had * 1.15 + 1 && cpus <= ran && 2 * cpus >= ran),
-          "described: %.0f GiB and %.0f cores; the runs had %.1f GiB and %.0f processors", gib, cpus, had,
-          ran);
+    if (!isfinite(gib + cpus) || !isfinite(had + ran))
+        judge(check, "described-hosts", RULES_FAIL, "%s",
+              isfinite(gib + cpus) ? "summary.json of the first run has no host_memory_GB or host_cpu_count"
+                                   : "the first of clients has no chassis.memory_capacity or cpu_cores");
+    else
+        judge(check, "described-hosts",
+              pass_if(gib >= floor(had) && gib <= had * 1.15 + 1 && cpus <= ran && 2 * cpus >= ran),
+              "described: %.0f GiB and %.0f cores; the runs had %.1f GiB and %.0f processors", gib, cpus, had,
+              ran);
     doc_release(&doc);
     return true;
 }
@@ -508,9 +529,15 @@ static bool check_description(const struct check *check, struct error *err)
         !judge_description(check, path, yaml, err) ||
         !submit_path(check->place, SUBMIT_SYSTEMS, pdf, check->arena, &path, err))
         return false;
-    bool there = file_look(path, &kind, &ignored) && kind == FILE_REGULAR &&
-                 file_read(path, DOC_MAX_BYTES, &data, &length, &ignored) && strncmp(data, "%PDF", 4) == 0;
-    judge(check, "description-pdf", pass_if(there), "%s is %s", pdf, there ? "there" : "missing, or no PDF");
+    bool read = file_look(path, &kind, &ignored) && kind == FILE_REGULAR &&
+                file_read(path, DOC_MAX_BYTES, &data, &length, &ignored);
+    /* ISO 32000-1, 7.5.5: the last line; readers look for it in the last 1024 bytes */
+    size_t tail = read && length > 1024 ? length - 1024 : 0;
+    bool there = read && strncmp(data, "%PDF-", 5) == 0 && memmem(data + tail, length - tail, "%%EOF", 5);
+    judge(check, "description-pdf", pass_if(there), "%s is %s", pdf,
+          there  ? "there"
+          : read ? "no PDF: %PDF- begins one, and %%EOF ends it"
+                 : "missing");
     free(data);
     return true;
 }
