@@ -27,6 +27,9 @@ bool workload_set(struct workload *workload, const struct workload_key *key, con
 /* Checks the parallelism of a checkpoint's ranks; `ranks` 0: not known yet. */
 bool workload_check_parallelism(const struct workload *workload, int64_t ranks, struct error *err);
 
+/* Returns the bytes of a row of Parquet whose columns are named, which make up the record; else 0. */
+double workload_columns_bytes(const struct workload *workload);
+
 /* Returns why a key has no effect with this workload's format; NULL: it has one. */
 const char *workload_key_idle_with(const struct workload *workload, const struct workload_key *key);
 

@@ -88,11 +88,25 @@ const char *workload_key_idle(const struct workload_key *key)
     return text_starts_with(key->meaning, idle) ? key->meaning + sizeof idle - 1 : NULL;
 }
 
+double workload_columns_bytes(const struct workload *workload)
+{
+    const struct workload_columns *columns = &workload->dataset.columns;
+    double bytes = 0;
+    for (int i = 0; i < columns->count && strcmp(workload->dataset.format, "parquet") == 0; i++)
+        bytes += (double)columns->values[i].size * (double)columns->values[i].count *
+                 (double)workload_element_bytes(columns->values[i].type);
+    return bytes;
+}
+
 const char *workload_key_idle_with(const struct workload *workload, const struct workload_key *key)
 {
     bool parquet = strcmp(workload->dataset.format, "parquet") == 0;
     if (!parquet && text_starts_with(key->path, "dataset.parquet."))
         return "the format is another one";
+    double bytes = workload_columns_bytes(workload);
+    if (bytes > 0 && bytes != workload->dataset.record_length_bytes &&
+        strcmp(key->path, "dataset.record_length_bytes") == 0)
+        return "the columns make up the record";
     return parquet && strcmp(key->path, "reader.sample_shuffle") == 0
                ? "row groups are read in order, as DLIO reads them"
                : NULL;

@@ -507,6 +507,8 @@ static bool warn_of_idle_keys(struct workload *workload, bool is_builtin, struct
     ok = ok && (list.length == 0 ||
                 workload_warn(workload, err, "%s: keys without effect: %s", workload->name, list.data));
     text_release(&list);
+    double bytes = workload_columns_bytes(workload);
+    workload->dataset.record_length_bytes = bytes > 0 ? bytes : workload->dataset.record_length_bytes;
     return ok;
 }
 
