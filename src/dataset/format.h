@@ -208,7 +208,7 @@ struct dataset_format {
     bool container;
     bool typed; /* the container also states the samples' type and shape */
 
-    /* Returns true if the data beside the samples (labels) is as `write` makes it. For files that are
+    /* Returns true if the data beside the samples (labels, a schema) is as `write` makes it. For files that are
      * compared sample by sample. NULL: there is no such data. */
     bool (*beside)(const struct dataset_file *file, const char *path,
                    const struct dataset_source *const *parts, struct error *err);

@@ -291,9 +291,13 @@ static bool check_content(struct dataset_crew *crew, const struct dataset_file *
 {
     struct dataset_difference difference;
     struct dataset_fault unreadable = {.kind = DATASET_UNREADABLE, .number = file->number};
-    if (!compare(crew, file, part, path, &difference, err))
+    if (!compare(crew, file, part, path, &difference, err)) {
+        size_t length = strlen(path); /* with which most errors begin */
+        bool named = strncmp(err->text, path, length) == 0 && strncmp(err->text + length, ": ", 2) == 0;
         return !error_is_memory(err) &&
-               (dataset_crew_stopped(crew) || add_fault(crew, unreadable, path, "%s", err->text));
+               (dataset_crew_stopped(crew) ||
+                add_fault(crew, unreadable, path, "%s", err->text + (named ? length + 2 : 0)));
+    }
     return !difference.differs || report(crew, file, path, &difference);
 }
 

@@ -103,6 +103,30 @@ bool parquet_choose(struct dataset_index *index, const struct dataset_layout *la
     return set_extents(index, err);
 }
 
+bool parquet_schema(const struct dataset_file *file, const char *path,
+                    const struct dataset_source *const *parts, struct error *err)
+{
+    int64_t footer, width;
+    struct parquet_column column;
+    struct parquet *parquet = parquet_read(path, parts[0], &footer, err);
+    bool same = parquet && (parquet->leaf_count == parquet_columns(file->layout) ||
+                            error_set(err, ERROR_INPUT, "%s: %d columns, expected %" PRId64, path,
+                                      parquet->leaf_count, parquet_columns(file->layout)));
+    for (int64_t at = 0; same && parquet_column(file, at, &column); at++) {
+        const struct parquet_leaf *leaf = &parquet->leaves[at];
+        enum parquet_type type = parquet_type_of(column.element, &width);
+        if (strcmp(leaf->name, column.name) != 0)
+            same = error_set(err, ERROR_INPUT, "%s: column '%.80s', expected '%s'", path, leaf->name,
+                             column.name);
+        else if (leaf->type != type || (type == PARQUET_FIXED && leaf->width != width) ||
+                 leaf->repetition != (column.size > 1))
+            same = error_set(err, ERROR_INPUT, "%s: column '%s' is of another type than the data set's", path,
+                             column.name);
+    }
+    free(parquet);
+    return same;
+}
+
 bool parquet_expect(const struct dataset_file *file, struct dataset_index *index)
 {
     struct parquet_column column;

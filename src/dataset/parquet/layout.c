@@ -127,6 +127,7 @@ const struct dataset_format dataset_format_parquet = {
     .together = parquet_together,
     .scan = parquet_scan,
     .compare = parquet_compare,
+    .beside = parquet_schema,
     .container = true,
     .exact = true,
 };

@@ -89,6 +89,9 @@ bool parquet_locate(struct dataset_index *index, const char *path, const struct 
                     struct error *err);
 bool parquet_choose(struct dataset_index *index, const struct dataset_layout *layout, const char *path,
                     struct error *err);
+/* Are the columns of a file those of its layout? */
+bool parquet_schema(const struct dataset_file *file, const char *path,
+                    const struct dataset_source *const *parts, struct error *err);
 bool parquet_scan(const struct dataset_index *index, int64_t unit, struct dataset_scan *scan,
                   struct error *err);
 bool parquet_compare(const struct dataset_file *file, const struct dataset_values *values,
