@@ -2,6 +2,8 @@
  *
  * One job has one line of calls, so that calls of several threads follow each other; fio's --iodepth lets them overlap. A file is
  * opened where it is not open yet, and closed with its last descriptor. */
+#include "core/hash.h"
+#include "core/vector.h"
 #include "trace/export/file.h"
 
 #include <inttypes.h>
@@ -12,7 +14,6 @@
 
 struct iolog_file {
     int64_t opens; /* descriptors */
-    int64_t next;  /* where a call begins whose offset is unknown */
     bool named;
 };
 
@@ -20,6 +21,9 @@ struct iolog_out {
     struct trace_reader *reader;
     FILE *out;
     struct iolog_file *files; /* by id */
+    struct hash_names descriptors;
+    int64_t *next; /* of each descriptor: where a call begins whose offset is unknown */
+    size_t next_capacity;
     int64_t first_ns, waited_ms;
     int version;
 };
@@ -44,9 +48,27 @@ static void write_act(struct iolog_out *iolog, const struct trace_event *event, 
     fprintf(iolog->out, " %s\n", word);
 }
 
-static void write_call(struct iolog_out *iolog, const struct trace_event *event, struct iolog_file *file,
+/* Returns where the descriptor of a process is in a file; NULL: out of memory. */
+static int64_t *position_of(struct iolog_out *iolog, const struct trace_event *event)
+{
+    const struct trace_process_info *info = trace_process_info(iolog->reader, event->process);
+    bool added;
+    int64_t key[3] = {info->pid != TRACE_NONE ? info->pid : -event->process, event->file,
+                      event->class == TRACE_OPEN ? event->result : event->fd};
+    uint32_t id = hash_names_id(&iolog->descriptors, key, sizeof key, &added);
+    if (id == 0 || !VECTOR_ROOM(iolog->next, iolog->next_capacity, (size_t)id + 1))
+        return NULL;
+    if (added || event->class == TRACE_OPEN)
+        iolog->next[id] = 0;
+    return &iolog->next[id];
+}
+
+static bool write_call(struct iolog_out *iolog, const struct trace_event *event, struct iolog_file *file,
                        const char *path)
 {
+    int64_t *next = position_of(iolog, event);
+    if (!next)
+        return false;
     const char *call = trace_call_name(iolog->reader, event->call);
     bool trim = event->class == TRACE_OTHER && strcmp(call, "trim") == 0, sync = event->class == TRACE_SYNC;
     int64_t bytes = trim ? event->size : trace_bytes_moved(event);
@@ -55,21 +77,22 @@ static void write_call(struct iolog_out *iolog, const struct trace_event *event,
     if (event->class == TRACE_CLOSE && file->opens > 0 && --file->opens == 0)
         write_act(iolog, event, path, "close");
     if (!sync && bytes <= 0)
-        return;
+        return true;
     if (file->opens == 0 && file->opens++ == 0)
         write_act(iolog, event, path, "open");
     begin_line(iolog, event, path);
-    int64_t offset = event->offset == TRACE_NONE ? file->next : event->offset;
+    int64_t offset = event->offset == TRACE_NONE ? *next : event->offset;
     if (sync) {
         fprintf(iolog->out, " %s 0 0\n", strcmp(call, "fdatasync") == 0 ? "datasync" : "sync");
-        return;
+        return true;
     }
     fprintf(iolog->out, " %s %" PRId64 " %" PRId64 "\n",
             trim                          ? "trim"
             : event->class == TRACE_WRITE ? "write"
                                           : "read",
             offset, bytes);
-    file->next = offset + bytes;
+    *next = offset + bytes;
+    return true;
 }
 
 static bool add_name(struct iolog_out *iolog, const struct trace_event *event, struct iolog_file *file,
@@ -107,7 +130,7 @@ static bool write_calls(struct iolog_out *iolog, const struct trace_filter *filt
         struct iolog_file *of = &iolog->files[event.file];
         done = of->named || add_name(iolog, &event, of, info->path, err);
         if (done)
-            write_call(iolog, &event, of, info->path);
+            done = write_call(iolog, &event, of, info->path) || error_memory(err);
     }
     return trace_cursor_close(cursor, done ? err : &ignored) && done;
 }
@@ -129,5 +152,7 @@ bool trace_export_iolog(struct trace_reader *reader, const char *path, int versi
         done = file_output_close(&file, done, err);
     }
     free(iolog.files);
+    free(iolog.next);
+    hash_names_release(&iolog.descriptors);
     return done;
 }
