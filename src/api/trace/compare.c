@@ -536,10 +536,17 @@ static bool check_given(const struct rh_compare_request *given, struct similarit
     for (size_t i = 0; i < given->weights.count; i++)
         if (!read_weight(given->weights.items[i], options->weights, err))
             return false;
+    size_t all = given->traces.count + given->baseline.count;
     if (given->traces.count < 2)
         return error_set(err, ERROR_USAGE, "compare: expected at least two traces, found one");
-    if (given->baseline.count > 0 && given->traces.count + given->baseline.count < 4)
+    if (given->baseline.count > 0 && all < 4)
         return error_set(err, ERROR_USAGE, "--baseline: expected at least two repeats, found one");
+    for (size_t i = 3; i < all && given->baseline.count > 0; i++)
+        for (size_t j = 2; j < i; j++)
+            if (file_same(path_of(given, i), path_of(given, j)))
+                return error_set(err, ERROR_USAGE,
+                                 "--baseline: %s and %s are one file: repeats are runs of their own",
+                                 path_of(given, j), path_of(given, i));
     if (given->figure && many(given))
         return error_set(err, ERROR_USAGE,
                          "--figure: expected two traces, found %zu (list repeats after --baseline)",
