@@ -38,7 +38,7 @@ static bool read_plan(const char *trace, const char *path, struct trace_reader *
     struct text warnings = {0};
     selection.path = path;
     *reader = trace_open(trace, &selection, err);
-    if (!*reader || !io_plan_read(plan, *reader, err))
+    if (!*reader || !io_plan_read(plan, *reader, trace, err))
         return false;
     trace_add_warnings(*reader, &warnings);
     if (warnings.length > 0)
@@ -125,6 +125,8 @@ bool generate_replay(const struct rh_dataset_generate_request *asked, const stru
 }
 
 /* ---- feed --replay ---- */
+
+#define HOUR_NS (INT64_C(3600) * 1000000000)
 
 struct replaying {
     const struct rh_feed_request *asked;
@@ -285,6 +287,11 @@ static bool play(struct replaying *job, struct error *err)
                                        .fastest = strcmp(asked->pace, "fastest") == 0,
                                        .copies = (int)asked->accelerators,
                                        .stop = job->call->stop};
+    if (!job->options.fastest && job->plan.end_ns > HOUR_NS)
+        caller_warn("%s: the replay takes %s, as the recorded calls did: --pace fastest does not wait (or "
+                    "did a clock jump?)",
+                    asked->replay,
+                    unit_text(&(struct unit_texts){0}, (double)job->plan.end_ns / 1e9, UNIT_TIME));
     job->result = storage ? calloc(1, sizeof *job->result) : NULL;
     bool done = storage && (job->result || error_memory(err)) &&
                 io_files_ready(&job->plan, storage, job->options.copies, asked->replay, err) &&

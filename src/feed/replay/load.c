@@ -485,11 +485,12 @@ static void free_orders(struct order *orders, size_t count)
     free(orders);
 }
 
-bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, struct error *err)
+bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, const char *trace, struct error *err)
 {
     *plan = (struct io_plan){.reader = reader, .first_ns = TRACE_NONE};
     struct loading loading = {.plan = plan};
-    bool done = name_files(plan, err);
+    int64_t first_ns, last_ns;
+    bool done = trace_span_of_run(reader, trace, &first_ns, &last_ns, err) && name_files(plan, err);
     loading.advised = done ? calloc(plan->file_count + 1, sizeof *loading.advised) : NULL;
     loading.files = done ? calloc(plan->file_count + 1, sizeof *loading.files) : NULL;
     done = done && ((loading.files && loading.advised) || error_memory(err)) && read_events(&loading, err);
@@ -500,8 +501,6 @@ bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, struct erro
     hash_names_release(&loading.threads);
     hash_names_release(&loading.descriptors);
     hash_names_release(&loading.calls);
-    int64_t first_ns, last_ns;
-    done = done && trace_span(reader, &first_ns, &last_ns, err);
     if (done && plan->ops > 0) {
         plan->before_ns = plan->first_ns - first_ns;
         plan->after_ns =

@@ -84,8 +84,9 @@ struct io_plan {
     struct arena arena;
 };
 
-/* Reads a trace, which must live as long as the plan. False: a trace without calls on files, or too many threads. */
-bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, struct error *err);
+/* Reads a trace, which must live as long as the plan; `trace` is its name, for messages. False: a trace without calls on files, or too
+ * many threads, or longer than a run. */
+bool io_plan_read(struct io_plan *plan, struct trace_reader *reader, const char *trace, struct error *err);
 void io_plan_release(struct io_plan *plan);
 
 /* ---- files ---- */

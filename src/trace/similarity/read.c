@@ -36,9 +36,6 @@ const char *similarity_stream_name(int stream)
                                         : ops[stream - TRACE_CLASSES];
 }
 
-/* The maximum length of a run in ns: ten years. */
-#define MAX_LENGTH (INT64_C(3652) * 86400 * 1000000000)
-
 /* The files that a thread read or wrote last, and the end of the last access (-1: unknown). Programs work
  * on up to this many files in turn. */
 enum { RECENT = 8 };
@@ -378,16 +375,8 @@ static bool read_all(struct reduction *reduction, const char *path, struct error
 {
     struct similarity_trace *trace = reduction->trace;
     int64_t first_ns, last_ns;
-    if (!trace_span(reduction->reader, &first_ns, &last_ns, err))
+    if (!trace_span_of_run(reduction->reader, path, &first_ns, &last_ns, err))
         return false;
-    if (first_ns == TRACE_NONE)
-        return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
-    int64_t length_ns;
-    if (last_ns < first_ns || __builtin_sub_overflow(last_ns, first_ns, &length_ns) || length_ns > MAX_LENGTH)
-        return error_set(err, ERROR_INPUT,
-                         "%s: its times, from %" PRId64 " to %" PRId64
-                         " ns, are not those of one run; did a clock jump?",
-                         path, first_ns, last_ns);
     if (!trace->path || !trace->streams || !trace->series || !reduction->ranks || !reduction->bytes ||
         !reduction->recent)
         return error_memory(err);

@@ -86,6 +86,7 @@ NEVER_CALLED(trace_phases);
 NEVER_CALLED(trace_losses);
 NEVER_CALLED(trace_lost);
 NEVER_CALLED(trace_span);
+NEVER_CALLED(trace_span_of_run);
 NEVER_CALLED(trace_span_when_short);
 NEVER_CALLED(trace_span_of_calls);
 NEVER_CALLED(trace_events);

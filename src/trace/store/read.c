@@ -4,6 +4,7 @@
 #include "trace/store/schema.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -381,6 +382,25 @@ static bool span(struct trace_reader *reader, int count, int64_t *first_ns, int6
 bool trace_span(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err)
 {
     return span(reader, sizeof spans / sizeof *spans, first_ns, last_ns, err);
+}
+
+/* The maximum length of a run in ns: ten years. */
+#define MAX_LENGTH (INT64_C(3652) * 86400 * 1000000000)
+
+bool trace_span_of_run(struct trace_reader *reader, const char *path, int64_t *first_ns, int64_t *last_ns,
+                       struct error *err)
+{
+    int64_t length_ns;
+    if (!trace_span(reader, first_ns, last_ns, err))
+        return false;
+    if (*first_ns == TRACE_NONE)
+        return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
+    return (*last_ns >= *first_ns && !__builtin_sub_overflow(*last_ns, *first_ns, &length_ns) &&
+            length_ns <= MAX_LENGTH) ||
+           error_set(err, ERROR_INPUT,
+                     "%s: its times, from %" PRId64 " to %" PRId64
+                     " ns, are not those of one run; did a clock jump?",
+                     path, *first_ns, *last_ns);
 }
 
 bool trace_span_when_short(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns)

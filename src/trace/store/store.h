@@ -290,6 +290,9 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out);
 
 /* Sets the first start and last end of all rows; TRACE_NONE if the trace is empty. False on failure. */
 bool trace_span(struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns, struct error *err);
+/* Fails where there is none, or where it is longer than a run: a clock has jumped. */
+bool trace_span_of_run(struct trace_reader *reader, const char *path, int64_t *first_ns, int64_t *last_ns,
+                       struct error *err);
 /* Does the same for an unfinished trace or one with lost events, whose span is stored; false: it is empty. */
 bool trace_span_when_short(const struct trace_reader *reader, int64_t *first_ns, int64_t *last_ns);
 /* Excludes samples, which may begin long before the run and end after it. */
