@@ -235,10 +235,12 @@ static void print_report(const struct replaying *job, struct text *out)
                 plan->thread_count * (size_t)copies, plan->thread_count * (size_t)copies == 1 ? "" : "s");
     if (copies > 1)
         text_format(out, ", %d copies of the job", copies);
-    text_format(
-        out, "\nduration   %s, recorded %s (%+.2f %%)\n", unit_text(&texts, result->seconds, UNIT_TIME),
-        unit_text(&texts, result->recorded_seconds, UNIT_TIME),
-        result->recorded_seconds > 0.0 ? 100.0 * (result->seconds / result->recorded_seconds - 1.0) : 0.0);
+    text_format(out, "\nduration   %s, recorded ", unit_text(&texts, result->seconds, UNIT_TIME));
+    if (isfinite(result->recorded_seconds))
+        text_format(out, "%s (%+.2f %%)\n", unit_text(&texts, result->recorded_seconds, UNIT_TIME),
+                    100.0 * (result->seconds / result->recorded_seconds - 1.0));
+    else
+        text_add(out, "not known\n");
     text_format(out,
                 "bytes      %" PRId64 " read, %" PRId64 " written; recorded %" PRId64 " and %" PRId64 "\n",
                 result->read, result->written, plan->read * copies, plan->written * copies);

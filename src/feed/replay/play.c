@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -476,12 +477,12 @@ static void sum_up(const struct io_plan *plan, const struct io_options *options,
         const struct io_thread *thread = &plan->threads[i % plan->thread_count];
         for (size_t k = 0; k < thread->count; k++) {
             const struct io_done *done = &result->done[i][k];
-            count_op(result, &thread->ops[k], done, options->fastest);
+            count_op(result, &thread->ops[k], done, options->fastest || plan->end_ns == 0);
             first = done->start_ns < first ? done->start_ns : first;
             end = done->start_ns + done->took_ns > end ? done->start_ns + done->took_ns : end;
         }
     }
-    result->recorded_seconds = (double)plan->end_ns / 1e9;
+    result->recorded_seconds = plan->end_ns > 0 ? (double)plan->end_ns / 1e9 : (double)NAN;
     result->seconds = (double)(end - first) / 1e9;
 }
 

@@ -136,9 +136,9 @@ struct io_done {
 };
 
 struct io_result {
-    double recorded_seconds, seconds;
-    int64_t read, written; /* bytes */
-    int64_t other;         /* calls with another result */
+    double recorded_seconds, seconds; /* recorded: NAN where calls have no times */
+    int64_t read, written;            /* bytes */
+    int64_t other;                    /* calls with another result */
     char first_other[256];
     struct histogram late; /* nanoseconds behind the schedule */
     struct io_class classes[TRACE_CLASSES];
