@@ -24,15 +24,16 @@ static inline bool scan_is_end(const char *at)
     return *at == '\0' || *at == ' ' || *at == '\t';
 }
 
-/* Takes digits, modulo 2^64: bpftrace prints a negative result as an unsigned number. Fails without a
- * digit and with more than 20. */
+/* Takes digits, as unsigned: bpftrace prints a negative result so. Fails without a digit, and from 2^64 on. */
 static inline bool scan_digits(const char **at, int64_t *value)
 {
     const char *p = *at;
     uint64_t number = 0;
-    while ((unsigned)(*p - '0') < 10)
-        number = number * 10 + (unsigned)(*p++ - '0');
-    if (p == *at || p - *at > 20)
+    for (; (unsigned)(*p - '0') < 10; p++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
+            return false;
+    if (p == *at)
         return false;
     *at = p;
     *value = (int64_t)number;
