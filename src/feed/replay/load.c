@@ -291,6 +291,9 @@ static void learn(struct io_plan *plan, const struct io_op *op)
     plan->changes |= changes_names(op) || class == TRACE_WRITE;
     if (class == TRACE_WRITE && op->offset + op->bytes > file->written)
         file->written = op->offset + op->bytes;
+    /* a file that was not there, and got a length, is read as it was made */
+    if (class == TRACE_TRUNCATE && file->bytes < 0 && op->bytes > file->written)
+        file->written = op->bytes;
     if (moves && op->bytes > 0 && op->offset + op->bytes > file->written &&
         op->offset + op->bytes > file->bytes)
         file->bytes = op->offset + op->bytes;

@@ -246,6 +246,8 @@ static void take_meaning(struct import *import, int64_t pid, const char *name, s
     bool transfer = event->class == TRACE_READ || event->class == TRACE_WRITE;
     if (path_first || (path_second && !transfer))
         event->file = file_of(import, &arguments[path_first ? 0 : 1]);
+    if (event->class == TRACE_TRUNCATE && count > 1)
+        event->size = number_of(&arguments[1]);
     if (path_first || count == 0)
         return;
     event->fd = event->class == TRACE_OPEN ? TRACE_NONE : number_of(&arguments[0]);
@@ -286,6 +288,23 @@ static bool take_result(struct trace_event *event, const char *at)
     return *latency == '>';
 }
 
+/* The new name of a rename, its second name: a row of its own, as `rehearse trace` writes it. */
+static bool add_new_name(struct import *import, const struct argument *arguments, int count,
+                         struct trace_event event, struct error *err)
+{
+    int names = 0, at = 0;
+    for (int i = 0; i < count; i++)
+        if (*arguments[i].text == '"' && ++names == 2)
+            at = i;
+    if (at == 0)
+        return true;
+    event.class = TRACE_OTHER;
+    event.latency_ns = event.result = 0;
+    event.call = trace_call(import->writer, "new_name", 8);
+    event.file = file_of(import, &arguments[at]);
+    return import_event(import, &event, err);
+}
+
 /* "read(3, …) = 8192 <0.1>" */
 static bool take_call(struct import *import, int64_t pid, int64_t start_ns, const char *text,
                       struct error *err)
@@ -316,7 +335,8 @@ static bool take_call(struct import *import, int64_t pid, int64_t start_ns, cons
             return error_memory(err);
         *known = event.file;
     }
-    return import_event(import, &event, err);
+    return import_event(import, &event, err) &&
+           (event.class != TRACE_RENAME || add_new_name(import, arguments, count, event, err));
 }
 
 static struct pending *find_pending(struct strace *strace, int64_t pid, bool used)
