@@ -288,6 +288,23 @@ static bool take_result(struct trace_event *event, const char *at)
     return *latency == '>';
 }
 
+/* A copy of a descriptor has its file: dup, dup2, dup3 and fcntl with F_DUPFD. */
+static bool copy_descriptor(struct strace *strace, int64_t pid, const char *name,
+                            const struct argument *arguments, int count, const struct trace_event *event,
+                            struct error *err)
+{
+    bool copies =
+        strncmp(name, "dup", 3) == 0 || (count > 1 && strncmp(arguments[1].text, "F_DUPFD", 7) == 0);
+    if (!copies || event->result < 0 || event->fd < 0)
+        return true;
+    const int64_t *from = descriptor(strace, pid, event->fd);
+    int64_t file = from ? *from : 0, *to = from ? descriptor(strace, pid, event->result) : NULL;
+    if (!to)
+        return error_memory(err);
+    *to = file;
+    return true;
+}
+
 /* The new name of a rename, its second name: a row of its own, as `rehearse trace` writes it. */
 static bool add_new_name(struct import *import, const struct argument *arguments, int count,
                          struct trace_event event, struct error *err)
@@ -335,7 +352,8 @@ static bool take_call(struct import *import, int64_t pid, int64_t start_ns, cons
             return error_memory(err);
         *known = event.file;
     }
-    return import_event(import, &event, err) &&
+    return copy_descriptor(import->state, pid, text, arguments, count, &event, err) &&
+           import_event(import, &event, err) &&
            (event.class != TRACE_RENAME || add_new_name(import, arguments, count, event, err));
 }
 
