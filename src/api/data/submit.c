@@ -122,6 +122,8 @@ static bool look(struct submit_job *job, int *count, struct error *err)
     if (!submission_open(&there, &job->place, &job->arena, err))
         return false;
     for (int i = 0; i < there.count; i++) {
+        if (there.runs[i].start > (double)job->last) /* another command's may have begun in this second */
+            job->last = (time_t)there.runs[i].start;
         shortest = fmin(shortest, there.runs[i].end - there.runs[i].start);
         last = fmax(last, there.runs[i].end);
     }
