@@ -88,8 +88,8 @@ static void print_generated(const struct dataset_generated *made, double seconds
         text_format(out, " in %s, %s", unit_text(&texts, seconds, UNIT_TIME),
                     unit_text(&texts, (double)made->bytes_written / seconds, UNIT_RATE));
     if (made->files_kept > 0)
-        text_format(out, "; %" PRId64 " existing files kept, %s", made->files_kept,
-                    unit_text(&texts, (double)made->bytes_kept, UNIT_BYTES));
+        text_format(out, "; %" PRId64 " existing file%s kept, %s", made->files_kept,
+                    data_plural(made->files_kept), unit_text(&texts, (double)made->bytes_kept, UNIT_BYTES));
     text_add(out, "\n");
 }
 

@@ -250,7 +250,8 @@ static void print_report(const struct replaying *job, struct text *out)
                     unit_text(&texts, histogram_quantile(&result->late, 0.99) / 1e9, UNIT_TIME),
                     unit_text(&texts, (double)result->late.max / 1e9, UNIT_TIME));
     if (result->other > 0)
-        text_format(out, "differs    %" PRId64 " calls; the first: %s\n", result->other, result->first_other);
+        text_format(out, "differs    %" PRId64 " call%s; the first: %s\n", result->other,
+                    data_plural(result->other), result->first_other);
     for (size_t i = 0; i < plan->gap_count; i++)
         text_format(out, "%s%" PRId64 " %s", i == 0 ? "left out   " : ", ", plan->gaps[i].count,
                     plan->gaps[i].call);

@@ -78,7 +78,14 @@ static bool verify(const void *request, const struct api_call *call, struct api_
     const struct rh_dataset_verify_request *asked = request;
     struct dataset_layout layout;
     struct data_place data;
+    int64_t manifest = -1;
     bool done = data_place_of_folder(&data, asked->folder, false, api_stop(call), err) &&
+                data.place.size(data.place.context, DATASET_MANIFEST, &manifest, err) &&
+                (manifest >= 0 || error_set(err, ERROR_INPUT,
+                                            "%s has no " DATASET_MANIFEST
+                                            ", in which 'rehearse dataset generate' says what it has made: "
+                                            "make the data set, or name its folder",
+                                            asked->folder)) &&
                 dataset_manifest_read(&layout, &data.place, err);
     if (done) {
         done = verify_layout(asked, call, &layout, &data, report, err);

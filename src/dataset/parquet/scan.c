@@ -142,6 +142,24 @@ static bool wrong(const struct scanning *s, const char *what)
                      s->scan->path, s->leaf->name, s->group, s->at, what);
 }
 
+/* Words of parquet.thrift. */
+static const char *const codec_names[10] = {"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO",
+                                            "BROTLI",       "LZ4",    "ZSTD", "LZ4_RAW"};
+static const char *const encoding_names[10] = {[0] = "PLAIN",
+                                               [2] = "PLAIN_DICTIONARY",
+                                               [3] = "RLE",
+                                               [4] = "BIT_PACKED",
+                                               [5] = "DELTA_BINARY_PACKED",
+                                               [6] = "DELTA_LENGTH_BYTE_ARRAY",
+                                               [7] = "DELTA_BYTE_ARRAY",
+                                               [8] = "RLE_DICTIONARY",
+                                               [9] = "BYTE_STREAM_SPLIT"};
+
+static const char *name_of(const char *const names[10], int64_t number)
+{
+    return number >= 0 && number < 10 && names[number] ? names[number] : "of no name";
+}
+
 static bool have_room(struct scanning *s, struct memory *memory, size_t wanted)
 {
     if (wanted <= memory->room && memory->bytes)
@@ -403,8 +421,8 @@ static bool unpack(struct scanning *s, const unsigned char *from, size_t n, int6
     if (codec < 0 || codec > PARQUET_ZSTD || codecs[codec] == DATASET_NONE)
         return error_set(
             s->err, ERROR_INPUT,
-            "%s: column '%s': codec %d of Parquet is not read: write it with none, snappy, gzip or zstd",
-            s->scan->path, s->leaf->name, codec);
+            "%s: column '%s': codec %s (%d) of Parquet is not read: write it with none, snappy, gzip or zstd",
+            s->scan->path, s->leaf->name, name_of(codec_names, codec), codec);
     if (size > MAX_PAGE)
         return wrong(s, "it has more than 1 GiB");
     if (!have_room(s, &s->unpacked, (size_t)size))
@@ -481,9 +499,9 @@ static bool decode_page(struct scanning *s, const struct page *page, const unsig
     if (page->encoding == PARQUET_RLE && s->leaf->type == PARQUET_BOOLEAN)
         return decode_bits(s, from, n, *present);
     return error_set(s->err, ERROR_INPUT,
-                     "%s: column '%s': encoding %" PRId64
-                     " of Parquet is not read: write it plain or with a dictionary",
-                     s->scan->path, s->leaf->name, page->encoding);
+                     "%s: column '%s': encoding %s (%" PRId64
+                     ") of Parquet is not read: write it plain or with a dictionary",
+                     s->scan->path, s->leaf->name, name_of(encoding_names, page->encoding), page->encoding);
 }
 
 static bool take_page(struct scanning *s, int64_t present)

@@ -29,8 +29,8 @@ static bool import_into(const char *path, const char *store, struct error *err)
     struct trace_writer *writer = trace_writer_new(store, TRACE_STORE_WHOLE, err);
     bool done = writer && trace_import(path, writer, &options, &report, err);
     if (done && report.malformed > 0)
-        caller_warn("%s: %lld malformed lines skipped ('rehearse trace import' lists them)", path,
-                    (long long)report.malformed);
+        caller_warn("%s: %lld malformed line%s skipped ('rehearse trace import' lists them)", path,
+                    (long long)report.malformed, report.malformed == 1 ? "" : "s");
     if (done)
         done = trace_writer_close(writer, err);
     else
