@@ -2,6 +2,7 @@
 #include "feed/submit/submit.h"
 #include "api/command.h"
 #include "api/data/feed.h"
+#include "core/caller.h"
 #include "core/clock.h"
 #include "core/fields.h"
 #include "core/file.h"
@@ -12,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The seeds of a submission's runs: those of run N are the workload's own and N. */
 #define SEED_STEP 1000003
@@ -65,6 +68,50 @@ static char *base_of(struct submit_job *job, const char *name)
     return arena_copy(&job->arena, base, strcspn(base, "."));
 }
 
+/* Warns of a rule that six runs would break, before the first. */
+static void warn_of(const struct submit_place *place, const char *rule, const char *text)
+{
+    caller_warn("%s will not be closed: %s: %s; next: %s", place->workload, rule, text, submit_next(rule));
+}
+
+static bool on_one_device(const char *data, const char *out)
+{
+    struct stat one, other;
+    char above[4096];
+    snprintf(above, sizeof above, "%s%s", *out == '/' ? "" : "./", out);
+    for (char *slash; stat(above, &other) != 0 && (slash = strrchr(above, '/'));)
+        *slash = '\0'; /* it is to be made below */
+    return stat(data, &one) == 0 && stat(above, &other) == 0 && one.st_dev == other.st_dev;
+}
+
+/* What the workload and this host alone tell. */
+static bool check_ahead(const struct submit_place *place, const struct workload *workload, struct error *err)
+{
+    static const char *const rules[] = {"workload", "parameters", "dataset-size"};
+    const struct workload_dataset *data = &workload->dataset;
+    struct dataset_layout layout = {.samples_per_file = data->num_samples_per_file,
+                                    .files_train = data->num_files_train};
+    struct session_host host = {.accelerators = 1,
+                                .memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)};
+    const struct rules_facts facts = {.workload = workload,
+                                      .layout = &layout,
+                                      .hosts = &host,
+                                      .host_count = 1,
+                                      .accelerators = (int)place->accelerators};
+    struct rules_report report;
+    if (!rules_check(&facts, &report, err))
+        return false;
+    for (int i = 0; i < report.count; i++)
+        for (size_t j = 0; j < sizeof rules / sizeof *rules; j++)
+            if (report.findings[i].verdict == RULES_FAIL && strcmp(report.findings[i].rule, rules[j]) == 0)
+                warn_of(place, rules[j], report.findings[i].text);
+    if (report.findings[0].verdict == RULES_PASS && report.edition != place->edition)
+        warn_of(place, "edition", "it is no workload of this one");
+    if (place->edition == RULES_V3 && on_one_device(data->data_folder, place->out))
+        warn_of(place, "file-systems", "data and results are on one");
+    return true;
+}
+
 static bool open_place(struct submit_job *job, const char *name, struct error *err)
 {
     const struct rh_submit_request *asked = job->asked;
@@ -88,7 +135,11 @@ static bool open_place(struct submit_job *job, const char *name, struct error *e
         .workload = base_of(job, name),
         .model = arena_string(&job->arena, workload.model.name),
     };
+    bool known = !trains || !job->place.workload || comm_rank(job->comm) > 0 ||
+                 check_ahead(&job->place, &workload, err);
     workload_release(&workload);
+    if (!known)
+        return false;
     if (!trains)
         return error_set(err, ERROR_USAGE,
                          "%s: submissions of checkpoints are not made yet, only of training", name);
