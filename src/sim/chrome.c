@@ -183,6 +183,15 @@ static void write_head(const struct chrome *chrome, struct chrome_file *file)
     json_open(json, "traceEvents", '[');
 }
 
+/* Lets a file's JSON be written behind its head. */
+static void begin_file(const struct chrome *chrome, struct chrome_file *file)
+{
+    file->json.out = &file->text; /* the list of files may have moved */
+    if (!file->headed)
+        write_head(chrome, file);
+    file->headed = true;
+}
+
 static bool add_file(struct chrome *chrome, const char *path, int device, struct error *err)
 {
     if (!VECTOR_ROOM_ZEROED(chrome->files, chrome->file_capacity, chrome->file_count + 1))
@@ -216,10 +225,7 @@ static struct chrome_file *file_of(struct chrome *chrome, int device, struct err
         }
     }
     struct chrome_file *file = &chrome->files[place];
-    file->json.out = &file->text;
-    if (!file->headed)
-        write_head(chrome, file);
-    file->headed = true;
+    begin_file(chrome, file);
     return flush(file, FLUSH_BYTES, err) ? file : NULL;
 }
 
@@ -460,10 +466,7 @@ static bool chrome_step(struct chrome *chrome, double begin, double end, struct 
     for (size_t i = 0; i < chrome->file_count; i++) {
         struct chrome_file *file = &chrome->files[i];
         int64_t host = HOST + (int64_t)file->device;
-        file->json.out = &file->text;
-        if (!file->headed)
-            write_head(chrome, file);
-        file->headed = true;
+        begin_file(chrome, file);
         struct event by_host = span_of("user_annotation", name, host, host, begin, end);
         struct event by_device = span_of("gpu_user_annotation", name, file->device, 0, begin, end);
         FIELDS_MAP(&by_host, event_fields, &file->json, NULL);
@@ -478,9 +481,7 @@ static bool chrome_step(struct chrome *chrome, double begin, double end, struct 
 
 static bool close_file(const struct chrome *chrome, struct chrome_file *file, bool done, struct error *err)
 {
-    file->json.out = &file->text;
-    if (!file->headed)
-        write_head(chrome, file);
+    begin_file(chrome, file);
     while (done && file->json.depth > 0)
         json_close(&file->json);
     done = done && flush(file, 0, err);

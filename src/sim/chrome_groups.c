@@ -9,17 +9,9 @@
 
 struct process_group {
     int number, count;
-    char *name, *what, *ranks; /* ranks: "[0, 1]" */
+    const char *name, *what, *ranks; /* ranks: "[0, 1]" */
     int *members;
 };
-
-static void release_group(struct process_group *group)
-{
-    free(group->members);
-    free(group->name);
-    free(group->what);
-    free(group->ranks);
-}
 
 static bool has_device(const struct process_group *group, int device)
 {
@@ -90,28 +82,26 @@ void chrome_exchange_write(const struct chrome_groups *groups, const struct time
 bool chrome_groups_add(struct chrome_groups *groups, const struct timeline_group *group, struct error *err)
 {
     struct text list = {0};
-    struct process_group kept = {.number = group->number, .count = group->count};
+    struct process_group kept = {.number = group->number,
+                                 .count = group->count,
+                                 .name = arena_string(&groups->arena, group->name),
+                                 .what =
+                                     arena_string(&groups->arena, group->what ? group->what : "collective"),
+                                 .members = ARENA_ARRAY(&groups->arena, (size_t)group->count + 1, int)};
     for (int i = 0; i < group->count; i++)
         text_format(&list, "%s%d", i > 0 ? ", " : "[", group->ranks[i]);
     text_add(&list, "]");
-    kept.members = malloc(((size_t)group->count + 1) * sizeof *kept.members);
-    kept.name = strdup(group->name);
-    kept.what = strdup(group->what ? group->what : "collective");
-    kept.ranks = list.failed ? NULL : strdup(list.data);
-    bool done = kept.members && kept.name && kept.what && kept.ranks &&
-                VECTOR_ADD(groups->groups, groups->count, groups->capacity, kept);
-    if (kept.members)
-        memcpy(kept.members, group->ranks, (size_t)group->count * sizeof *kept.members);
+    kept.ranks = list.failed ? NULL : arena_string(&groups->arena, list.data);
     text_release(&list);
-    if (!done)
-        release_group(&kept);
-    return done || error_memory(err);
+    if (!kept.members || !kept.name || !kept.what || !kept.ranks)
+        return error_memory(err);
+    memcpy(kept.members, group->ranks, (size_t)group->count * sizeof *kept.members);
+    return VECTOR_ADD(groups->groups, groups->count, groups->capacity, kept) || error_memory(err);
 }
 
 void chrome_groups_release(struct chrome_groups *groups)
 {
-    for (size_t i = 0; i < groups->count; i++)
-        release_group(&groups->groups[i]);
     free(groups->groups);
+    arena_release(&groups->arena);
     *groups = (struct chrome_groups){.count = 0};
 }

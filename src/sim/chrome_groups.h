@@ -3,6 +3,7 @@
 #ifndef REHEARSE_SIM_CHROME_GROUPS_H
 #define REHEARSE_SIM_CHROME_GROUPS_H
 
+#include "core/arena.h"
 #include "core/json.h"
 #include "sim/timeline.h"
 
@@ -12,6 +13,7 @@ struct process_group;
 
 /* Set to zero: none. */
 struct chrome_groups {
+    struct arena arena;
     struct process_group *groups;
     size_t count, capacity;
 };

@@ -7,14 +7,13 @@
 #include "core/statistics.h"
 #include "core/vector.h"
 #include "explain/achieved.h"
+#include "sim/network/network.h"
 #include "sim/replay/products.h"
-#include "sim/replay/ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 bool calibrate_is_recorded(const char *path)
 {
@@ -57,26 +56,12 @@ static int by_transfer(const void *a, const void *b)
 /* The bytes of devices/link.h, from those of a rank's input. False: it is none of our kinds. */
 static bool read_kind(const char *name, int64_t ranks, struct transfer *transfer)
 {
-    static const struct {
-        const char *part;
-        enum collective_kind kind;
-    } kinds[] = {{"allreduce", COLLECTIVE_ALL_REDUCE},
-                 {"allgather", COLLECTIVE_ALL_GATHER},
-                 {"reducescatter", COLLECTIVE_REDUCE_SCATTER},
-                 {"alltoall", COLLECTIVE_ALL_TO_ALL}};
-    char word[64];
-    size_t length = 0;
-    for (; *name && length + 1 < sizeof word; name++)
-        if (*name != '_')
-            word[length++] = *name;
-    word[length] = '\0';
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcasestr(word, kinds[i].part)) {
-            transfer->kind = kinds[i].kind;
-            transfer->bytes *= kinds[i].kind == COLLECTIVE_ALL_GATHER ? ranks : 1;
-            return true;
-        }
-    return false;
+    const struct network_word *word = network_word_of(name);
+    if (!word || word->rooted || word->kind == COLLECTIVE_SEND)
+        return false;
+    transfer->kind = word->kind;
+    transfer->bytes *= word->gathered ? ranks : 1;
+    return true;
 }
 
 static bool add_transfers(const struct ranks *run, struct transfer **list, size_t *count, struct error *err)

@@ -188,19 +188,6 @@ static bool play_all(struct played_ranks *played, const char *what, const struct
     return done;
 }
 
-static void find_recorded(struct played_ranks *played)
-{
-    int64_t begin = INT64_MAX, end = INT64_MIN;
-    for (size_t i = 0; i < played->run.count; i++)
-        for (size_t k = 0; k < played->ranks[i].replay.count; k++) {
-            const struct replay_activity *one = &played->ranks[i].replay.activities[k];
-            int64_t start = ranks_time(&played->run, i, &played->ranks[i].replay, one->start);
-            begin = start < begin ? start : begin;
-            end = start + one->duration > end ? start + one->duration : end;
-        }
-    played->recorded = end > begin ? end - begin : 0;
-}
-
 /* On the trace's own network, as recorded and as fitted; on the cluster; and what was asked for, on the cluster if
  * there is one. */
 static bool play_together(struct played_ranks *played, const struct replay_options *options, int64_t data,
@@ -209,7 +196,7 @@ static bool play_together(struct played_ranks *played, const struct replay_optio
     const struct replay_options plain = {.scales = NULL};
     struct replay_network *network = &played->network;
     bool asked = options->scale_count > 0 || data > 0;
-    find_recorded(played);
+    played->recorded = network_span(&played->run, played->ranks, NULL);
     if (cluster && untimed(played))
         return network_price(network, &played->run, cluster, data, err) &&
                play_all(played, asked ? played->asked.data : cluster->path, options, true, err);

@@ -94,39 +94,40 @@ static void measure(struct replay_network *network, const struct ranks *run, con
     }
 }
 
-/* What a name holds tells what is done; bytes are of one rank's input, also where the collective is `gathered`. */
-static const struct {
-    const char *word;
-    enum collective_kind kind;
-    bool gathered;
-} kinds[] = {
-    {"allreduce", COLLECTIVE_ALL_REDUCE, false},
-    {"reducescatter", COLLECTIVE_REDUCE_SCATTER, false},
-    {"allgather", COLLECTIVE_ALL_GATHER, true},
-    {"alltoall", COLLECTIVE_ALL_TO_ALL, false},
-    {"broadcast", COLLECTIVE_ALL_GATHER, false},
-    {"reduce", COLLECTIVE_REDUCE_SCATTER, false},
-    {"send", COLLECTIVE_SEND, false},
-    {"recv", COLLECTIVE_SEND, false},
+static const struct network_word network_words[] = {
+    {"allreduce", COLLECTIVE_ALL_REDUCE, false, false},
+    {"reducescatter", COLLECTIVE_REDUCE_SCATTER, false, false},
+    {"allgather", COLLECTIVE_ALL_GATHER, true, false},
+    {"alltoall", COLLECTIVE_ALL_TO_ALL, false, false},
+    {"broadcast", COLLECTIVE_ALL_GATHER, false, true},
+    {"reduce", COLLECTIVE_REDUCE_SCATTER, false, true},
+    {"send", COLLECTIVE_SEND, false, false},
+    {"recv", COLLECTIVE_SEND, false, false},
 };
 
-static void classify(struct network_exchange *exchange, double bytes, int64_t ranks)
+const struct network_word *network_word_of(const char *name)
 {
     char plain[128];
     size_t length = 0;
-    for (const char *at = exchange->name; *at && length < sizeof plain - 1; at++)
+    for (const char *at = name; *at && length < sizeof plain - 1; at++)
         if (*at != '_' && *at != '-' && *at != ' ')
             plain[length++] = *at;
     plain[length] = '\0';
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!strcasestr(plain, kinds[i].word))
-            continue;
-        exchange->known = bytes >= 0;
-        exchange->kind =
-            kinds[i].kind == COLLECTIVE_SEND && exchange->count > 2 ? COLLECTIVE_ALL_TO_ALL : kinds[i].kind;
-        exchange->bytes = bytes < 0 ? 0 : kinds[i].gathered ? bytes * (double)ranks : bytes;
+    for (size_t i = 0; i < sizeof network_words / sizeof *network_words; i++)
+        if (strcasestr(plain, network_words[i].word))
+            return &network_words[i];
+    return NULL;
+}
+
+static void classify(struct network_exchange *exchange, double bytes, int64_t ranks)
+{
+    const struct network_word *word = network_word_of(exchange->name);
+    if (!word)
         return;
-    }
+    exchange->known = bytes >= 0;
+    exchange->kind =
+        word->kind == COLLECTIVE_SEND && exchange->count > 2 ? COLLECTIVE_ALL_TO_ALL : word->kind;
+    exchange->bytes = bytes < 0 ? 0 : word->gathered ? bytes * (double)ranks : bytes;
 }
 
 static bool add_part(struct replay_network *network, const struct ranks_collective *of, struct error *err)
@@ -149,6 +150,8 @@ static bool add_exchange(struct replay_network *network, const struct ranks *run
                                         .group = of->group,
                                         .name = run->texts[of->name],
                                         .route = -1};
+    for (uint32_t i = 0; i < count; i++)
+        network->parts[exchange.first + i].exchange = (uint32_t)network->count;
     measure(network, run, ranks, of->sends, &exchange);
     classify(&exchange, (double)of->bytes, network_group_size(run, &exchange));
     return VECTOR_ADD(network->exchanges, network->count, network->capacity, exchange) || error_memory(err);
@@ -202,11 +205,11 @@ bool network_make(struct replay_network *network, const struct ranks *run, const
                   struct error *err)
 {
     size_t end;
-    *network = (struct replay_network){.members = run->count};
-    network->part_of = calloc(run->count + 1, sizeof *network->part_of);
+    *network = (struct replay_network){.count = 0};
+    network->part_of = ARENA_ARRAY(&network->arena, run->count + 1, uint32_t *);
     bool done = network->part_of || error_memory(err);
     for (size_t i = 0; done && i < run->count; i++) {
-        network->part_of[i] = calloc(ranks[i].replay.count + 1, sizeof **network->part_of);
+        network->part_of[i] = ARENA_ARRAY(&network->arena, ranks[i].replay.count + 1, uint32_t);
         done = network->part_of[i] || error_memory(err);
     }
     done = done && match_collectives(network, run, ranks, &end, err) &&
@@ -220,11 +223,8 @@ bool network_make(struct replay_network *network, const struct ranks *run, const
 
 void network_release(struct replay_network *network)
 {
-    for (size_t i = 0; network->part_of && i < network->members; i++)
-        free(network->part_of[i]);
-    free(network->part_of);
     free(network->parts);
     free(network->exchanges);
     arena_release(&network->arena);
-    *network = (struct replay_network){.members = 0};
+    *network = (struct replay_network){.count = 0};
 }

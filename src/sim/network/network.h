@@ -42,6 +42,7 @@ struct network_part {
     int32_t after; /* if `freed`: the activity of another stream that ended last before it; -1: none */
     bool needed;   /* the transfer waits for it */
     bool freed;    /* it begins with the exchange */
+    uint32_t exchange;
 };
 
 struct network_exchange {
@@ -57,12 +58,11 @@ struct network_exchange {
 };
 
 struct replay_network {
-    struct arena arena; /* of routes and links */
+    struct arena arena; /* of part_of, routes and links */
     struct network_part *parts;
     struct network_exchange *exchanges;
     size_t part_count, part_capacity, count, capacity;
-    uint32_t **part_of; /* of each member's activities: 1 + its part; 0: none */
-    size_t members;
+    uint32_t **part_of;           /* of each member's activities: 1 + its part; 0: none */
     size_t collectives, messages; /* of the exchanges */
     size_t by_order;              /* messages that were matched by order */
     size_t alone;                 /* kernels of communication without a partner */
@@ -70,8 +70,17 @@ struct replay_network {
     size_t loosened;              /* in the last play: exchanges that did not await all of their ranks */
     struct engine_link *links;
     struct engine_route *routes;
-    int link_count, route_count, route_room;
+    int link_count, route_count;
 };
+
+/* What a collective or message of this name does. NULL: it is none of our kinds. */
+struct network_word {
+    const char *word; /* that the name holds, in any case and without '_', '-' and ' ' */
+    enum collective_kind kind;
+    bool gathered; /* bytes are of the result, and those of one rank's input are told */
+    bool rooted;   /* to or from one rank: priced as `kind` */
+};
+const struct network_word *network_word_of(const char *name);
 
 /* Matches the exchanges of a run whose clocks are aligned, and finds their recorded times. On failure *network holds
  * nothing; on success the caller calls network_release. */
@@ -100,6 +109,10 @@ bool network_find_data(const struct replay_network *network, const struct ranks 
 
 /* The ranks of an exchange's group; where they are not told, of those that came. */
 int64_t network_group_size(const struct ranks *run, const struct network_exchange *exchange);
+
+/* Returns the time from the first start to the last end of all ranks, in ns: of results, or (NULL) as recorded. */
+int64_t network_span(const struct ranks *run, const struct network_rank *ranks,
+                     const struct replay_result *results);
 
 /* Plays all ranks, each with its result in `results`, of run->count; sets the time from the first start to the last end
  * of all. The caller releases each result, also after a failure. */

@@ -113,12 +113,7 @@ static bool event_time(const struct player *p, uint32_t member, uint32_t event, 
 
 static struct state *state_of(const struct player *p, const struct network_part *part)
 {
-    size_t low = 0, high = p->network->count, at = (size_t)(part - p->network->parts);
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        *(p->network->exchanges[middle].first <= at ? &low : &high) = middle;
-    }
-    return &p->states[low];
+    return &p->states[part->exchange];
 }
 
 /* Sets the timer of an exchange's beginning: when the last of those that it needs came, or of those that are there. */
@@ -318,21 +313,27 @@ static bool begin_play(struct player *p)
     return true;
 }
 
-static bool sum(struct player *p, int64_t *span)
+int64_t network_span(const struct ranks *run, const struct network_rank *ranks,
+                     const struct replay_result *results)
 {
     int64_t begin = INT64_MAX, end = INT64_MIN;
-    for (uint32_t i = 0; i < p->run->count; i++) {
-        const struct replay *replay = &p->ranks[i].replay;
-        struct replay_result *result = &p->results[i];
-        if (!replay_result_sum(replay, result, p->err))
-            return false;
-        for (size_t k = 0; k < replay->count; k++) {
-            int64_t start = result->starts[k] + shift_of(p, i);
+    for (size_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < ranks[i].replay.count; k++) {
+            const struct replay_activity *one = &ranks[i].replay.activities[k];
+            int64_t start = ranks_time(run, i, &ranks[i].replay, results ? results[i].starts[k] : one->start);
+            int64_t last = start + (results ? results[i].durations[k] : one->duration);
             begin = start < begin ? start : begin;
-            end = start + result->durations[k] > end ? start + result->durations[k] : end;
+            end = last > end ? last : end;
         }
-    }
-    *span = end > begin ? end - begin : 0;
+    return end > begin ? end - begin : 0;
+}
+
+static bool sum(struct player *p, int64_t *span)
+{
+    for (size_t i = 0; i < p->run->count; i++)
+        if (!replay_result_sum(&p->ranks[i].replay, &p->results[i], p->err))
+            return false;
+    *span = network_span(p->run, p->ranks, p->results);
     return true;
 }
 

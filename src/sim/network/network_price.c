@@ -123,9 +123,9 @@ static bool price(struct pricing *pricing, struct network_exchange *exchange, in
 {
     int count = list_ranks(pricing, exchange, wanted), here = 0, most = 0;
     int64_t node, last = -1;
-    const struct cluster_group *first = seat_of(pricing->cluster, pricing->seats[0], &node), *group = first;
+    const struct cluster_group *first = seat_of(pricing->cluster, pricing->seats[0], &node);
     for (int i = 0; i < count; i++) {
-        group = seat_of(pricing->cluster, pricing->seats[i], &node);
+        const struct cluster_group *group = seat_of(pricing->cluster, pricing->seats[i], &node);
         if (!group)
             return error_set(
                 err, ERROR_INPUT, "%s: has %d devices, but the run%s has ranks for %lld: describe more nodes",
