@@ -59,27 +59,12 @@ static bool read_node(struct thrift *in, struct node *node)
 {
     struct thrift_field field = {0};
     *node = (struct node){.type = -1, .width = 0, .repetition = -1, .children = 0, .name = ""};
-    while (thrift_next(in, &field)) {
-        switch (field.id) {
-        case 1:
-            node->type = thrift_number(in, field.type);
-            break;
-        case 2:
-            node->width = thrift_number(in, field.type);
-            break;
-        case 3:
-            node->repetition = thrift_number(in, field.type);
-            break;
-        case 4:
+    int64_t *const places[] = {NULL, &node->type, &node->width, &node->repetition, NULL, &node->children};
+    while (thrift_next(in, &field))
+        if (field.id == 4)
             node->name = (const char *)thrift_bytes(in, field.type, &node->name_length);
-            break;
-        case 5:
-            node->children = thrift_number(in, field.type);
-            break;
-        default:
-            thrift_skip(in, field.type);
-        }
-    }
+        else
+            thrift_take(in, &field, places, 6);
     return !in->broken;
 }
 
@@ -157,32 +142,13 @@ static bool read_chunk_data(struct footer *footer, struct thrift *in, const stru
                             struct parquet_chunk *chunk)
 {
     struct thrift_field field = {0};
-    int64_t type = -1, data = -1, dictionary = 0;
-    chunk->bytes = chunk->values = chunk->codec = -1;
-    while (thrift_next(in, &field)) {
-        switch (field.id) {
-        case 1:
-            type = thrift_number(in, field.type);
-            break;
-        case 4:
-            chunk->codec = (int)thrift_number(in, field.type);
-            break;
-        case 5:
-            chunk->values = thrift_number(in, field.type);
-            break;
-        case 7:
-            chunk->bytes = thrift_number(in, field.type);
-            break;
-        case 9:
-            data = thrift_number(in, field.type);
-            break;
-        case 11:
-            dictionary = thrift_number(in, field.type);
-            break;
-        default:
-            thrift_skip(in, field.type);
-        }
-    }
+    int64_t type = -1, codec = -1, data = -1, dictionary = 0;
+    int64_t *const places[12] = {[1] = &type,         [4] = &codec, [5] = &chunk->values,
+                                 [7] = &chunk->bytes, [9] = &data,  [11] = &dictionary};
+    chunk->bytes = chunk->values = -1;
+    while (thrift_next(in, &field))
+        thrift_take(in, &field, places, 12);
+    chunk->codec = (int)codec;
     chunk->offset = dictionary > 0 && dictionary < data ? dictionary : data;
     if (in->broken)
         return damaged(footer, "it ends within a row group");

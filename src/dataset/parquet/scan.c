@@ -2,6 +2,7 @@
 #include "dataset/parquet/parquet.h"
 
 #include "core/clock.h"
+#include "core/vector.h"
 #include "dataset/codec.h"
 #include "dataset/parquet/thrift.h"
 #include "dataset/writer.h"
@@ -162,14 +163,7 @@ static const char *name_of(const char *const names[10], int64_t number)
 
 static bool have_room(struct scanning *s, struct memory *memory, size_t wanted)
 {
-    if (wanted <= memory->room && memory->bytes)
-        return true;
-    size_t room = wanted + wanted / 2 + 64;
-    unsigned char *bytes = realloc(memory->bytes, room);
-    if (!bytes)
-        return error_memory(s->err);
-    *memory = (struct memory){bytes, room};
-    return true;
+    return VECTOR_ROOM(memory->bytes, memory->room, wanted + 1) || error_memory(s->err);
 }
 
 /* Gets n bytes at `offset`, reading ahead. */
@@ -360,9 +354,8 @@ static void read_inner(struct thrift *in, struct page *page)
     while (thrift_next(in, &field)) {
         if (second && field.id == 7)
             page->is_packed = thrift_number(in, field.type);
-        else if (field.id < (int)(sizeof fields / sizeof *fields) && fields[field.id] &&
-                 field.type >= THRIFT_I16 && field.type <= THRIFT_I64)
-            *fields[field.id] = thrift_number(in, field.type);
+        else if (field.type >= THRIFT_I16 && field.type <= THRIFT_I64)
+            thrift_take(in, &field, fields, (int)(sizeof fields / sizeof *fields));
         else
             thrift_skip(in, field.type);
     }
@@ -372,6 +365,7 @@ static void read_inner(struct thrift *in, struct page *page)
 static int64_t read_head(struct scanning *s, int64_t left, struct page *page)
 {
     const unsigned char *at;
+    int64_t *const places[] = {NULL, &page->type, &page->plain, &page->packed};
     /* Most heads are short; those with long statistics are read a second time. */
     for (int64_t n = left < 4096 ? left : 4096;; n = left) {
         if (!view(s, s->at, n, &at))
@@ -386,18 +380,11 @@ static int64_t read_head(struct scanning *s, int64_t left, struct page *page)
                               .is_packed = true,
                               .definition_as = PARQUET_RLE,
                               .repetition_as = PARQUET_RLE};
-        while (thrift_next(&in, &field)) {
-            if (field.id == 1)
-                page->type = thrift_number(&in, field.type);
-            else if (field.id == 2)
-                page->plain = thrift_number(&in, field.type);
-            else if (field.id == 3)
-                page->packed = thrift_number(&in, field.type);
-            else if (field.id >= 5 && field.id <= 8 && field.type == THRIFT_STRUCT)
+        while (thrift_next(&in, &field))
+            if (field.id >= 5 && field.id <= 8 && field.type == THRIFT_STRUCT)
                 read_inner(&in, page);
             else
-                thrift_skip(&in, field.type);
-        }
+                thrift_take(&in, &field, places, 4);
         if (!in.broken && page->packed >= 0 && page->packed <= left - (in.at - at) && page->plain >= 0)
             return in.at - at;
         if (!in.broken || n == left) {

@@ -178,3 +178,12 @@ void thrift_skip(struct thrift *in, enum thrift_type type)
 {
     skip(in, type, false, 0);
 }
+
+void thrift_take(struct thrift *in, const struct thrift_field *field, int64_t *const *places, int count)
+{
+    int64_t *place = field->id < count ? places[field->id] : NULL;
+    if (place)
+        *place = thrift_number(in, field->type);
+    else
+        thrift_skip(in, field->type);
+}

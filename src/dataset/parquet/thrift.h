@@ -56,6 +56,9 @@ bool thrift_next(struct thrift *in, struct thrift_field *field);
 int64_t thrift_number(struct thrift *in, enum thrift_type type);
 const unsigned char *thrift_bytes(struct thrift *in, enum thrift_type type, size_t *length);
 
+/* Reads the field's number into places[id]; passes over a field that has no place among `count`. */
+void thrift_take(struct thrift *in, const struct thrift_field *field, int64_t *const *places, int count);
+
 /* Reads the head of a list and returns its items, no more than there are bytes left. */
 size_t thrift_list(struct thrift *in, enum thrift_type type, enum thrift_type *item);
 
