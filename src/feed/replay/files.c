@@ -300,6 +300,6 @@ bool io_files_ready(const struct io_plan *plan, struct storage *storage, int cop
                          "by 'rehearse dataset "
                          "generate --replay %s -o FOLDER'",
                          folder, trace);
-    io_files_clear(plan, folder, copies);
+    io_files_clear(plan, folder, copies); /* a file left over may stand where a folder belongs */
     return make_folders(plan, folder, copies, err);
 }

@@ -29,6 +29,26 @@ struct order {
     struct last change, write, open; /* count 0: none yet */
 };
 
+/* Calls of a class are replayed if they worked, if they failed; use a descriptor; change names or lengths. */
+enum { WORKED = 1, FAILED = 2, DESCRIPTOR = 4, NAMES = 8 };
+static const unsigned char kinds[TRACE_CLASSES] = {
+    [TRACE_READ] = WORKED | DESCRIPTOR,
+    [TRACE_WRITE] = WORKED | DESCRIPTOR,
+    [TRACE_FAULT] = WORKED | DESCRIPTOR,
+    [TRACE_OPEN] = WORKED | FAILED | DESCRIPTOR,
+    [TRACE_CLOSE] = WORKED | DESCRIPTOR,
+    [TRACE_SYNC] = WORKED | DESCRIPTOR,
+    [TRACE_SEEK] = WORKED | DESCRIPTOR,
+    [TRACE_STAT] = WORKED | FAILED | DESCRIPTOR,
+    [TRACE_OTHER] = DESCRIPTOR,
+    [TRACE_TRUNCATE] = WORKED | NAMES,
+    [TRACE_CREATE] = NAMES,
+    [TRACE_UNLINK] = WORKED | FAILED | NAMES,
+    [TRACE_RENAME] = WORKED | FAILED | NAMES,
+    [TRACE_MKDIR] = WORKED | FAILED | NAMES,
+    [TRACE_RMDIR] = WORKED | FAILED | NAMES,
+};
+
 struct loading {
     struct io_plan *plan;
     struct hash_names threads, descriptors, calls;
@@ -227,17 +247,10 @@ static bool note_last(struct lasts *lasts, const struct last *last)
     return VECTOR_ADD(lasts->items, lasts->count, lasts->capacity, *last);
 }
 
-static bool changes_names(const struct io_op *op)
-{
-    enum trace_class class = op->event.class;
-    return class == TRACE_UNLINK || class == TRACE_RENAME || class == TRACE_MKDIR || class == TRACE_RMDIR ||
-           class == TRACE_TRUNCATE || class == TRACE_CREATE;
-}
-
 static bool order_on_file(struct loading *loading, struct io_op *op, uint32_t file, const struct last *self)
 {
     struct order *order = &loading->files[file], *parent = &loading->files[loading->plan->files[file].parent];
-    bool change = changes_names(op), opens = op->event.class == TRACE_OPEN && !op->fails;
+    bool change = kinds[op->event.class] & NAMES, opens = op->event.class == TRACE_OPEN && !op->fails;
     if ((order->change.end_ns <= op->start_ns && !wait_for(loading, op, self->thread, &order->change)) ||
         (parent->change.end_ns <= op->start_ns && !wait_for(loading, op, self->thread, &parent->change)) ||
         (op->event.class == TRACE_READ && order->write.end_ns <= op->start_ns &&
@@ -287,8 +300,9 @@ static void learn(struct io_plan *plan, const struct io_op *op)
         file->bytes = file->fails || (class == TRACE_MKDIR && !op->fails) ? -1 : 0;
     file->exists = true;
     file->folder |= class == TRACE_MKDIR || class == TRACE_RMDIR;
-    file->changes |= changes_names(op) || class == TRACE_WRITE;
-    plan->changes |= changes_names(op) || class == TRACE_WRITE;
+    bool changes = (kinds[class] & NAMES) || class == TRACE_WRITE;
+    file->changes |= changes;
+    plan->changes |= changes;
     if (class == TRACE_WRITE && op->offset + op->bytes > file->written)
         file->written = op->offset + op->bytes;
     /* a file that was not there, and got a length, is read as it was made */
@@ -348,43 +362,10 @@ static void learn_cached(struct loading *loading, const struct io_op *op)
     advised->count = 0;
 }
 
-/* Returns whether calls of this class are replayed. */
 static bool is_replayed(const struct io_op *op)
 {
-    switch (op->event.class) {
-    case TRACE_READ:
-    case TRACE_WRITE:
-    case TRACE_FAULT:
-        return !op->fails;
-    case TRACE_OPEN:
-    case TRACE_STAT:
-    case TRACE_UNLINK:
-    case TRACE_MKDIR:
-    case TRACE_RMDIR:
-        return true;
-    case TRACE_CLOSE:
-    case TRACE_SYNC:
-    case TRACE_SEEK:
-    case TRACE_TRUNCATE:
-        return !op->fails;
-    case TRACE_RENAME:
-        return op->second != 0;
-    case TRACE_CREATE:
-    case TRACE_MMAP:
-    case TRACE_OTHER:
-    case TRACE_OFFCPU:
-    case TRACE_REGION:
-    case TRACE_CLASSES:
-        break;
-    }
-    return false;
-}
-
-static bool uses_descriptor(enum trace_class class)
-{
-    return class == TRACE_READ || class == TRACE_WRITE || class == TRACE_FAULT || class == TRACE_OPEN ||
-           class == TRACE_CLOSE || class == TRACE_SYNC || class == TRACE_OTHER || class == TRACE_SEEK ||
-           class == TRACE_STAT;
+    return (kinds[op->event.class] & (op->fails ? FAILED : WORKED)) &&
+           (op->event.class != TRACE_RENAME || op->second != 0);
 }
 
 /* Fills in place and length, of which a trace may lack the place: then a call goes on where the one before ended. */
@@ -418,7 +399,7 @@ static bool add_op(struct loading *loading, struct io_op *op, struct error *err)
                                       : trace_class_name(op->event.class),
                        err);
     if (!thread_of(loading, op->event.process, &which, err) ||
-        (uses_descriptor(op->event.class) && !op->fails && !find_handle(loading, op, err)))
+        ((kinds[op->event.class] & DESCRIPTOR) && !op->fails && !find_handle(loading, op, err)))
         return false;
     place_op(plan, op);
     if (!order_op(loading, op, which, err))

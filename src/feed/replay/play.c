@@ -39,7 +39,7 @@ struct player {
     struct copy_state *copies;
     pthread_mutex_t lock; /* of all below, and of implied handles */
     pthread_cond_t change;
-    int ready, waiting;
+    int ready;
     atomic_int sleepers; /* threads that wait for others */
     atomic_bool failed;
     int64_t start_ns; /* monotonic; 0: not yet */
