@@ -16,7 +16,7 @@
 
 struct iolog {
     int64_t version, process, time_ns;
-    struct hash_names files; /* that were added */
+    struct hash_map files; /* that were added, by the hash of their names */
 };
 
 static const struct {
@@ -33,7 +33,7 @@ static bool take_action(struct import *import, struct iolog *iolog, const char *
                         size_t length, const char *word, const char *at, struct error *err)
 {
     size_t size = (size_t)(scan_word(word) - word), which = 0;
-    bool added;
+    uint64_t key = hash_bytes(0, file, length) | 1;
     while (which < sizeof actions / sizeof *actions &&
            (strlen(actions[which].word) != size || strncmp(actions[which].word, word, size) != 0))
         which++;
@@ -53,18 +53,16 @@ static bool take_action(struct import *import, struct iolog *iolog, const char *
         return true;
     }
     if (size == 3 && strncmp(word, "add", 3) == 0 && !*scan_blanks(at))
-        return hash_names_id(&iolog->files, file, length, &added) != 0 || error_memory(err);
+        return hash_map_set(&iolog->files, key, 1) || error_memory(err);
     if (which == sizeof actions / sizeof *actions)
         return import_malformed(import, line);
     if (actions[which].of_bytes && (!scan_number(&at, &event.offset) || !scan_number(&at, &event.size) ||
                                     event.offset < 0 || event.size < 0))
         return import_malformed(import, line);
-    uint32_t known = iolog->files.count;
-    uint32_t id = hash_names_id(&iolog->files, file, length, &added);
-    if (id == 0)
-        return error_memory(err);
-    if (*scan_blanks(at) || id > known)
-        return import_malformed(import, added ? "a file that no line 'add' names" : line);
+    if (!hash_map_find(&iolog->files, key))
+        return import_malformed(import, "a file that no line 'add' names");
+    if (*scan_blanks(at))
+        return import_malformed(import, line);
     event.class = actions[which].class;
     event.result = actions[which].class == TRACE_READ || actions[which].class == TRACE_WRITE ? event.size : 0;
     event.file = trace_file(import->writer, TRACE_NONE, TRACE_NONE, file, length);
@@ -111,7 +109,7 @@ static bool read_iolog(struct import *import, struct error *err)
     import_note(import, iolog.version == 3 ? "times count from the start of the job; calls have no durations"
                                            : "calls have no times but those of 'wait', and no durations");
     bool done = import_each_line(import, take_line, err);
-    hash_names_release(&iolog.files);
+    hash_map_release(&iolog.files);
     return done;
 }
 
