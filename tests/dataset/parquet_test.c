@@ -309,14 +309,24 @@ static bool add_sum(void *context, const struct dataset_values *values, struct e
     return true;
 }
 
+/* The folder of the sources, which is the working folder if nothing else is said. */
+static const char *source_root(void)
+{
+    const char *source = getenv("REHEARSE_SOURCE_ROOT");
+    if (!source && access("tests/dataset/parquet.py", R_OK) != 0)
+        fail_msg("no tests/dataset/parquet.py here: run the test in the folder of the sources, or let "
+                 "REHEARSE_SOURCE_ROOT name that");
+    return source ? source : ".";
+}
+
 /* Runs the script; false: skipped. */
 static bool run_script(const char *task, const char *path, struct text *out)
 {
-    const char *source = getenv("REHEARSE_SOURCE_ROOT"), *python = getenv("REHEARSE_PYARROW");
+    const char *source = source_root(), *python = getenv("REHEARSE_PYARROW");
     struct text command = {0};
     char line[256];
-    text_format(&command, "%s '%s/tests/dataset/parquet.py' %s '%s'", python ? python : "python3",
-                source ? source : ".", task, path);
+    text_format(&command, "%s '%s/tests/dataset/parquet.py' %s '%s'", python ? python : "python3", source,
+                task, path);
     FILE *from = popen(command.data, "r");
     assert_non_null(from);
     while (fgets(line, sizeof line, from))
@@ -505,12 +515,12 @@ static void what_pyarrow_wrote_is_read(void **state)
 {
     static const char *const names[] = {"none_dictionary_1", "snappy_plain_2", "zstd_dictionary_2",
                                         "gzip_plain_1"};
-    const char *source = getenv("REHEARSE_SOURCE_ROOT");
+    const char *source = source_root();
     struct text path = {0};
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         path.length = 0;
-        text_format(&path, "%s/fuzz/corpus/dataset/parquet_%s", source ? source : ".", names[i]);
+        text_format(&path, "%s/fuzz/corpus/dataset/parquet_%s", source, names[i]);
         read_theirs(path.data, 2);
     }
     text_release(&path);
