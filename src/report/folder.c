@@ -1,9 +1,8 @@
 #include "report/folder.h"
 
-#include "core/statistics.h"
+#include "core/system/folder.h"
 #include "core/vector.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,49 +15,6 @@ struct walk {
     const char *root;
     struct stat except; /* st_ino 0: none */
 };
-
-/* The names in one folder; their texts live in the arena. */
-struct names {
-    const char **items;
-    size_t count, capacity;
-};
-
-static bool read_stream(DIR *stream, const char *path, struct arena *arena, struct names *names,
-                        struct error *err)
-{
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(stream);
-        if (!entry && errno)
-            return error_set(err, error_of_input(errno), "%s: cannot read the folder: %s", path,
-                             strerror(errno));
-        if (!entry)
-            return true;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (names->count == REPORT_MAX_FILES)
-            return error_set(err, ERROR_INPUT,
-                             "%s: more than %d files: expected a folder of results, not of data", path,
-                             REPORT_MAX_FILES);
-        const char *name = arena_string(arena, entry->d_name);
-        if (!name || !VECTOR_ROOM(names->items, names->capacity, names->count + 1))
-            return error_memory(err);
-        names->items[names->count++] = name;
-    }
-}
-
-/* Reads the names in order. The caller frees names->items, also after a failure. */
-static bool read_names(const char *path, struct arena *arena, struct names *names, struct error *err)
-{
-    DIR *stream = opendir(path);
-    if (!stream)
-        return error_set(err, error_of_input(errno), "%s: cannot open the folder: %s", path, strerror(errno));
-    bool ok = read_stream(stream, path, arena, names, err);
-    closedir(stream);
-    if (names->count > 0)
-        qsort(names->items, names->count, sizeof *names->items, order_texts);
-    return ok;
-}
 
 /* ---- one level, then the next ---- */
 
@@ -119,13 +75,18 @@ static bool read_one(struct walk *walk, const char *below, const char *name, str
 
 static bool read_level(struct walk *walk, const char *below, struct error *err)
 {
-    struct names names = {0};
+    const char **names;
+    int count;
     struct arena *arena = &walk->folder->arena;
     const char *full = below ? arena_format(arena, "%s/%s", walk->root, below) : walk->root;
-    bool ok = full ? read_names(full, arena, &names, err) : error_memory(err);
-    for (size_t i = 0; ok && i < names.count; i++)
-        ok = read_one(walk, below, names.items[i], err);
-    free(names.items);
+    if (!full)
+        return error_memory(err);
+    bool ok = folder_names(full, REPORT_MAX_FILES, arena, &names, &count, err);
+    if (ok && count > REPORT_MAX_FILES)
+        ok = error_set(err, ERROR_INPUT, "%s: more than %d files: expected a folder of results, not of data",
+                       full, REPORT_MAX_FILES);
+    for (int i = 0; ok && i < count; i++)
+        ok = read_one(walk, below, names[i], err);
     return ok;
 }
 

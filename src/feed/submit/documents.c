@@ -28,10 +28,14 @@ double submit_mean(const struct submission *submission)
     return submission->count == SUBMIT_RUNS ? sum / RULES_RUNS : (double)NAN;
 }
 
-static bool save(const char *path, struct text *text, struct error *err)
+/* Writes a file, `what` (NULL: memory was out) below the folder of a part, and releases its text. */
+static bool save(const struct submission *submission, enum submit_part part, const char *what,
+                 struct text *text, struct error *err)
 {
-    bool done = (!text->failed || error_memory(err)) && file_make_folders_of(path, err) &&
-                file_write(path, text->data ? text->data : "", text->length, err);
+    const char *path;
+    bool done = (what || error_memory(err)) &&
+                submit_path(submission->place, part, what, submission->arena, &path, err) &&
+                file_make_folders_of(path, err) && file_write_exact(path, text, err);
     text_release(text);
     return done;
 }
@@ -74,11 +78,8 @@ static void make_results(const struct submission *submission, struct text *text)
 static bool write_results(const struct submission *submission, struct error *err)
 {
     struct text text = {0};
-    const char *path;
     make_results(submission, &text);
-    return submit_path(submission->place, SUBMIT_PHASES, "run/results.json", submission->arena, &path, err)
-               ? save(path, &text, err)
-               : (text_release(&text), false);
+    return save(submission, SUBMIT_PHASES, "run/results.json", &text, err);
 }
 
 /* Writes the first line that differs. */
@@ -121,22 +122,12 @@ bool submit_results_fault(const struct submission *submission, char fault[320], 
     return done;
 }
 
-static bool save_in(const char *folder, const char *name, struct text *text, struct arena *arena,
-                    struct error *err)
-{
-    const char *path = arena_format(arena, "%s/%s", folder, name);
-    bool done = path ? save(path, text, err) : error_memory(err);
-    text_release(text);
-    return done;
-}
-
 /* What the data are made for and from: a leaf of the phase, named after the first run, which it precedes. */
 static void write_sizes(const struct submit_place *place, const struct submit_run *first, const char *phase,
                         struct text *text)
 {
     struct json json = {.out = text};
     const struct workload_dataset *data = &first->workload.dataset;
-    const struct doc_node *memory = submit_find(&first->summary, "host_memory_GB");
     const char *accelerator = strrchr(place->workload, '_');
     double files = submit_number(&first->summary, "num_files_train");
     json_open(&json, NULL, '{');
@@ -147,8 +138,7 @@ static void write_sizes(const struct submit_place *place, const struct submit_ru
     json_string(&json, "model", place->model);
     json_string(&json, "accelerator_type", accelerator ? accelerator + 1 : "");
     json_integer(&json, "max_accelerators", place->accelerators);
-    json_number(&json, "client_host_memory_in_gb",
-                memory && memory->first_child ? memory->first_child->number : (double)NAN);
+    json_number(&json, "client_host_memory_in_gb", submit_number(&first->summary, "host_memory_GB"));
     json_string(&json, "data_dir", submit_text(&first->result, "storage.path"));
     json_string(&json, "results_dir", place->out);
     json_close(&json);
@@ -165,18 +155,16 @@ static void write_sizes(const struct submit_place *place, const struct submit_ru
     json_close(&json);
 }
 
-static bool write_datasize(const struct submit_place *place, const struct submit_run *first,
-                           struct arena *arena, struct error *err)
+static bool write_datasize(const struct submission *submission, struct error *err)
 {
+    const struct submit_run *first = &submission->runs[0];
     struct text sizes = {0};
-    const char *folder;
-    if (place->edition == RULES_V2)
+    if (submission->place->edition == RULES_V2)
         return true;
-    if (!submit_path(place, SUBMIT_PHASES, "datasize", arena, &folder, err))
-        return false;
-    write_sizes(place, first, "datasize", &sizes);
-    const char *name = arena_format(arena, "%s/datasize_metadata.json", first->name);
-    return name ? save_in(folder, name, &sizes, arena, err) : (text_release(&sizes), error_memory(err));
+    write_sizes(submission->place, first, "datasize", &sizes);
+    return save(submission, SUBMIT_PHASES,
+                arena_format(submission->arena, "datasize/%s/datasize_metadata.json", first->name), &sizes,
+                err);
 }
 
 static void write_log(const struct submit_run *first, struct text *text)
@@ -190,18 +178,16 @@ static void write_log(const struct submit_run *first, struct text *text)
                 first->name);
 }
 
-static bool write_datagen(const struct submit_place *place, const struct submit_run *first,
-                          struct arena *arena, struct error *err)
+static bool write_datagen(const struct submission *submission, struct error *err)
 {
+    const struct submit_place *place = submission->place;
+    const struct submit_run *first = &submission->runs[0];
     struct workload made = first->workload;
-    struct text texts[7] = {{0}};
+    struct text texts[7] = {{0}}, copy = {0};
     static const char *const names[] = {
         "datagen_metadata.json",   "training_datagen.stdout.log", "training_datagen.stderr.log", "dlio.log",
         "dlio_config/config.yaml", "dlio_config/overrides.yaml",  "dlio_config/hydra.yaml"};
-    const char *folder = NULL, *logs = NULL, *below = arena_format(arena, "datagen/%s", first->name),
-               *log = arena_format(arena, "%s.log", place->workload);
-    if (!below || !log)
-        return error_memory(err);
+    bool done = true;
     made.workflow.generate_data = true;
     made.workflow.train = made.workflow.checkpoint = false;
     write_sizes(place, first, "datagen", &texts[0]);
@@ -210,19 +196,18 @@ static bool write_datagen(const struct submit_place *place, const struct submit_
     result_configuration(&made, &texts[4]);
     text_add(&texts[5], "- ++workload.workflow.generate_data=True\n- ++workload.workflow.train=False\n");
     text_add(&texts[6], "hydra: {job: {name: rehearse dataset generate}}\n");
-    bool done = submit_path(place, SUBMIT_PHASES, below, arena, &folder, err);
     for (int i = 0; i < 7; i++)
         if (done)
-            done = save_in(folder, names[i], &texts[i], arena, err);
+            done =
+                save(submission, SUBMIT_PHASES,
+                     arena_format(submission->arena, "datagen/%s/%s", first->name, names[i]), &texts[i], err);
         else
             text_release(&texts[i]);
     if (!done || place->edition != RULES_V2)
         return done;
-    struct text copy = {0};
     write_log(first, &copy);
-    done = submit_path(place, SUBMIT_LOGS, "", arena, &logs, err) && save_in(logs, log, &copy, arena, err);
-    text_release(&copy);
-    return done;
+    return save(submission, SUBMIT_LOGS, arena_format(submission->arena, "%s.log", place->workload), &copy,
+                err);
 }
 
 /* ---- the system ---- */
@@ -273,8 +258,6 @@ static void write_system(const struct submit_place *place, const struct submit_r
         line_value(line, "physical id", sockets, sizeof sockets);
         socket = text_whole(sockets, " ", &own) && own > socket ? own : socket;
     }
-    const struct doc_node *memory = submit_find(&first->summary, "host_memory_GB"),
-                          *cores = submit_find(&first->summary, "host_cpu_count");
     text_add(text, "system_under_test:\n    solution:\n");
     add_line(text, 8, "submission_name", place->system);
     add_line(text, 8, "friendly_description", SUBMIT_TO_FILL);
@@ -299,8 +282,8 @@ static void write_system(const struct submit_place *place, const struct submit_r
     text_format(
         text,
         "              cpu_qty: %lld\n              cpu_cores: %.0f\n              memory_capacity: %.0f\n",
-        (long long)socket + 1, cores && cores->first_child ? cores->first_child->number : 0,
-        memory && memory->first_child ? ceil(memory->first_child->number) : 0);
+        (long long)socket + 1, fmax(submit_number(&first->summary, "host_cpu_count"), 0),
+        fmax(ceil(submit_number(&first->summary, "host_memory_GB")), 0));
     text_add(text, "          operating_system:\n");
     add_line(text, 14, "name", os);
     add_line(text, 14, "version", version);
@@ -309,29 +292,27 @@ static void write_system(const struct submit_place *place, const struct submit_r
     free(release);
 }
 
-static bool write_description(const struct submit_place *place, const struct submit_run *first,
-                              struct arena *arena, struct error *err)
+static bool write_description(const struct submission *submission, struct error *err)
 {
+    const struct submit_place *place = submission->place;
     struct text text = {0};
     const char *path;
     enum file_kind kind;
-    char *name = arena_format(arena, "%s.yaml", place->system);
+    char *name = arena_format(submission->arena, "%s.yaml", place->system);
     if (!name)
         return error_memory(err);
-    if (!submit_path(place, SUBMIT_SYSTEMS, name, arena, &path, err) || !file_look(path, &kind, err))
+    if (!submit_path(place, SUBMIT_SYSTEMS, name, submission->arena, &path, err) ||
+        !file_look(path, &kind, err))
         return false;
     if (kind != FILE_NONE)
         return true;
-    write_system(place, first, &text);
-    return save(path, &text, err);
+    write_system(place, &submission->runs[0], &text);
+    return save(submission, SUBMIT_SYSTEMS, name, &text, err);
 }
 
 bool submit_documents(const struct submission *submission, struct error *err)
 {
-    const struct submit_place *place = submission->place;
-    const struct submit_run *first = &submission->runs[0];
-    struct arena *arena = submission->arena;
-    return submission->count == 0 || !first->has_workload ||
-           (write_results(submission, err) && write_description(place, first, arena, err) &&
-            write_datagen(place, first, arena, err) && write_datasize(place, first, arena, err));
+    return submission->count == 0 || !submission->runs[0].has_workload ||
+           (write_results(submission, err) && write_description(submission, err) &&
+            write_datagen(submission, err) && write_datasize(submission, err));
 }

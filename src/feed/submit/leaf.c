@@ -36,6 +36,15 @@ static const char *join(struct arena *arena, const char *folder, const char *nam
     return arena_format(arena, "%s/%s", folder, name);
 }
 
+static bool save(const char *folder, const char *name, struct text *text, struct arena *arena,
+                 struct error *err)
+{
+    const char *path = join(arena, folder, name);
+    bool done = path ? file_write_exact(path, text, err) : error_memory(err);
+    text_release(text);
+    return done;
+}
+
 /* ---- the seal ---- */
 
 static bool digest_file(const char *path, char digest[32], struct error *err)
@@ -45,7 +54,10 @@ static bool digest_file(const char *path, char digest[32], struct error *err)
     if (!file_read(path, DOC_MAX_BYTES, &data, &length, err))
         return false;
     const int64_t size = (int64_t)length;
-    uint64_t sum = plan_digest_integers(plan_digest_text(PLAN_DIGEST_BEGIN, data), &size, 1);
+    uint64_t sum = PLAN_DIGEST_BEGIN;
+    for (size_t at = 0; at <= length; at += strlen(data + at) + 1) /* also behind a NUL */
+        sum = plan_digest_text(sum, data + at);
+    sum = plan_digest_integers(sum, &size, 1);
     snprintf(digest, 32, "fnv1a:%016" PRIx64, sum);
     free(data);
     return true;
@@ -93,14 +105,13 @@ static bool write_seal(const char *folder, int number, struct arena *arena, stru
 {
     struct text text = {0};
     struct json json = {.out = &text};
-    const char *path = join(arena, folder, SUBMIT_SEAL);
     json_open_document(&json, SUBMIT_SEALED);
     json_integer(&json, "number", number);
     json_open(&json, "files", '{');
-    bool done = path ? visit_files(folder, "", arena, seal_file, &json, err) : error_memory(err);
+    bool done = visit_files(folder, "", arena, seal_file, &json, err);
     json_close(&json);
     json_close(&json);
-    done = done && (!text.failed || error_memory(err)) && file_write(path, text.data, text.length, err);
+    done = done && save(folder, SUBMIT_SEAL, &text, arena, err);
     text_release(&text);
     return done;
 }
@@ -154,16 +165,6 @@ static void add_df(struct text *out, const char *path)
     text_format(out, "%lx %" PRIu64 " %" PRIu64 " %" PRIu64 " %d%% %s\n", space.f_fsid, all, used,
                 (uint64_t)space.f_bavail * block / 1024, (int)(100.0 * (double)used / (double)(all + 1)),
                 mount);
-}
-
-static bool save(const char *folder, const char *name, struct text *text, struct arena *arena,
-                 struct error *err)
-{
-    const char *path = join(arena, folder, name);
-    bool done = path && !text->failed ? file_write(path, text->data ? text->data : "", text->length, err)
-                                      : error_memory(err);
-    text_release(text);
-    return done;
 }
 
 bool submit_complete(const struct submit_place *place, const char *folder, int number, const char *report,

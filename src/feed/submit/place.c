@@ -4,9 +4,9 @@
 #include "core/fields.h"
 #include "core/file.h"
 #include "core/file_output.h"
+#include "core/system/folder.h"
 
-#include <dirent.h>
-#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +62,6 @@ bool submit_path(const struct submit_place *place, enum submit_part part, const 
 
 /* ---- what was asked ---- */
 
-static const char *const divisions[] = {[RULES_V2] = "v2", [RULES_V3] = "v3"};
-
 #define OF_PLACE(member, type) FIELD(struct submit_place, member, type, 1, 1000000)
 
 static const struct field place_fields[] = {
@@ -75,7 +73,7 @@ static void write_place(const struct submit_place *place, struct text *text)
 {
     struct json json = {.out = text};
     json_open_document(&json, SUBMIT_FORMAT);
-    json_string(&json, "edition", divisions[place->edition]);
+    json_string(&json, "edition", submit_editions[place->edition]);
     FIELDS_WRITE(place, place_fields, &json);
     json_string(&json, "method", place->method);
     json_bool(&json, "direct", place->direct);
@@ -136,10 +134,11 @@ bool submit_place_read(struct submit_place *place, const char *out, const char *
     bool done =
         node && doc_is_format(&doc, doc.root, SUBMIT_FORMAT, err) && doc_string(&doc, node, &edition, err) &&
         fields_need(place, place_fields, sizeof place_fields / sizeof *place_fields, &doc, doc.root, err);
-    if (done && strcmp(edition, divisions[RULES_V2]) != 0 && strcmp(edition, divisions[RULES_V3]) != 0)
+    while (done && submit_editions[place->edition] && strcmp(edition, submit_editions[place->edition]) != 0)
+        place->edition++;
+    if (done && !submit_editions[place->edition])
         done = doc_error(&doc, node, err, "expected v2 or v3");
     if (done) {
-        place->edition = strcmp(edition, divisions[RULES_V3]) == 0 ? RULES_V3 : RULES_V2;
         const char **texts[] = {&place->org, &place->system, &place->workload, &place->model,
                                 &place->availability};
         for (size_t i = 0; i < sizeof texts / sizeof *texts && done; i++) {
@@ -153,46 +152,13 @@ bool submit_place_read(struct submit_place *place, const char *out, const char *
 
 /* ---- folders, times, documents ---- */
 
-static int by_name(const void *one, const void *other)
-{
-    return strcmp(*(const char *const *)one, *(const char *const *)other);
-}
-
-static bool not_read(const char *folder, int why, struct error *err)
-{
-    return why == ENOMEM ? error_memory(err)
-                         : error_set(err, ERROR_INPUT, "%s: cannot read: %s", folder, strerror(why));
-}
-
 bool submit_list(const char *folder, struct arena *arena, const char ***names, int *count, struct error *err)
 {
-    DIR *open = opendir(folder);
-    int all = 0;
+    enum file_kind kind;
     *names = NULL;
     *count = 0;
-    if (!open)
-        return errno == ENOENT || not_read(folder, errno, err);
-    for (errno = 0; readdir(open); errno = 0)
-        all++;
-    int why = errno;
-    rewinddir(open);
-    *names = ARENA_ARRAY(arena, (size_t)all + 1, const char *);
-    errno = 0;
-    for (struct dirent *entry; *names && *count < all && (entry = readdir(open)); errno = 0) {
-        if (entry->d_name[0] == '.')
-            continue;
-        (*names)[*count] = arena_string(arena, entry->d_name);
-        if (!(*names)[(*count)++])
-            *names = NULL;
-    }
-    why = why ? why : errno;
-    closedir(open);
-    if (!*names)
-        return error_memory(err);
-    if (why)
-        return not_read(folder, why, err);
-    qsort(*names, (size_t)*count, sizeof **names, by_name);
-    return true;
+    return file_look(folder, &kind, err) &&
+           (kind == FILE_NONE || folder_names(folder, INT_MAX - 1, arena, names, count, err));
 }
 
 double submit_time(const char *text)
@@ -227,6 +193,7 @@ const struct doc_node *submit_find(const struct doc *doc, const char *path)
 double submit_number(const struct doc *doc, const char *path)
 {
     const struct doc_node *node = submit_find(doc, path);
+    node = node && node->type == DOC_LIST ? node->first_child : node;
     return node && node->type == DOC_NUMBER ? node->number : (double)NAN;
 }
 

@@ -493,14 +493,12 @@ static bool judge_description(const struct check *check, const char *path, const
             snprintf(fault, sizeof fault, "%s: %s is %s", name, key, *value ? "to be filled in" : "missing");
     }
     judge_all(check, "description", fault, "the system is described");
-    const struct doc_node *clients = submit_find(&doc, "system_under_test.clients"),
-                          *memory = submit_find(&check->runs[0].summary, "host_memory_GB"),
-                          *cores = submit_find(&check->runs[0].summary, "host_cpu_count");
+    const struct doc_node *clients = submit_find(&doc, "system_under_test.clients");
     struct doc client = {.root = clients ? clients->first_child : NULL};
     double gib = submit_number(&client, "chassis.memory_capacity"),
            cpus = submit_number(&client, "chassis.cpu_cores");
-    double had = memory && memory->first_child ? memory->first_child->number : (double)NAN,
-           ran = cores && cores->first_child ? cores->first_child->number : (double)NAN;
+    double had = submit_number(&check->runs[0].summary, "host_memory_GB"),
+           ran = submit_number(&check->runs[0].summary, "host_cpu_count");
     /* what Linux counts is up to a tenth below what is built in; two threads of a core count twice */
     if (!isfinite(gib + cpus) || !isfinite(had + ran))
         judge(check, "described-hosts", RULES_FAIL, "%s",

@@ -62,7 +62,7 @@ void submit_run_name(double start, char name[16]);
 
 /* The value at "storage.origin.share" of a document, or NULL. */
 const struct doc_node *submit_find(const struct doc *doc, const char *path);
-double submit_number(const struct doc *doc, const char *path);    /* NAN: none */
+double submit_number(const struct doc *doc, const char *path);    /* of a list its first; NAN: none */
 const char *submit_text(const struct doc *doc, const char *path); /* "": none */
 
 /* ---- a run (leaf.c) ---- */
