@@ -100,6 +100,11 @@ static void add_measured(struct explain_planned *planned, const struct explain *
         planned->classes[class_of(planned, explain, &explain->kinds[i], sharded)].measured += exposed;
         planned->classes[PLANNED_OTHER].measured -= exposed;
     }
+    /* The plan counts what an early stage waits at the step's end as waiting for other stages. */
+    struct planned_row *stages = &planned->classes[PLANNED_PIPELINE], *skew = &planned->classes[PLANNED_SKEW];
+    double ended = fmax(0, fmin(stages->planned - stages->measured, skew->measured));
+    stages->measured += ended;
+    skew->measured -= ended;
     if (fabs(planned->classes[PLANNED_OTHER].measured) < 1e-12 * planned->measured) /* rounding */
         planned->classes[PLANNED_OTHER].measured = 0;
 }
@@ -253,7 +258,7 @@ static void match_job(struct explain_planned *planned, const struct explain *exp
 static bool compare(struct explain_planned *planned, const struct explain *explain, struct plan *plan,
                     struct error *err)
 {
-    const struct sim_options options = {.plain = true, .prefetch = 0};
+    const struct sim_options options = {.level = SIM_LAYERS, .plain = true, .prefetch = 0};
     struct sim_result result;
     if (!sim_play(plan, &options, &result, err))
         return false;

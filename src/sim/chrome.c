@@ -390,6 +390,13 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
     struct chrome_file *file = file_of(chrome, task->device, err);
     if (!file)
         return false;
+    chrome->end = task->end > chrome->end ? task->end : chrome->end;
+    if (!chrome->options.recorded && task->kind == TASK_OTHER) { /* no kernel: between them the host works */
+        int64_t host = HOST + (int64_t)task->device;
+        struct event event = span_of("user_annotation", "other", host, host, task->begin, task->end);
+        FIELDS_MAP(&event, event_fields, &file->json, NULL);
+        return true;
+    }
     bool known = !chrome->options.recorded && task->stream >= 0 && task->stream < STREAM_KINDS;
     int track = known ? stream_numbers[task->stream] : task->stream;
     struct track *at = track_of(chrome, file, task->device, track, task->stream);
@@ -406,7 +413,6 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
         write_rate(&file->json, task->device, name, task->end, 0);
     }
     chrome->tasks++;
-    chrome->end = task->end > chrome->end ? task->end : chrome->end;
     if (!write_arrow(chrome, task, track, err))
         return false;
     struct remembered now = {task->id, task->device, track, (int)task->kind, task->begin, task->end};

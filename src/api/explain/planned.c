@@ -75,7 +75,11 @@ void explain_print_planned(const struct explain_planned *planned, struct text *o
                     i > 0 ? ", " : "not the job of this plan: ", mismatch->what, mismatch->recorded,
                     mismatch->planned, i + 1 < planned->mismatch_count ? "" : "\n");
     }
-    tell(first_row(planned), out);
+    const struct planned_row *first = first_row(planned);
+    if (fabs(first->measured - first->planned) < SHOWN * planned->measured)
+        text_format(out, "as planned: no class of time differs by %g %% of a step", 100 * SHOWN);
+    else
+        tell(first, out);
     text_format(out, "\n\n%10s  %10s  %10s  ms a step, mean of ranks\n%10.3f  %10.3f  %+10.3f  step\n",
                 "measured", "planned", "difference", 1e3 * planned->measured, 1e3 * planned->planned,
                 1e3 * (planned->measured - planned->planned));

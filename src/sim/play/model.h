@@ -134,6 +134,9 @@ struct timing_options play_timing(const struct play_model *model, const struct p
 /* Sets the mean bubble, the slowest and the fullest device from all devices of a result. */
 void play_summarise(struct sim_result *result);
 
+/* Gives the sink what the host does at an iteration's end, on a device; begin: of that. */
+bool play_show_other(const struct play_model *model, int device, double begin, int64_t id, struct error *err);
+
 bool play_passes(const struct play_model *model, bool keep, struct sim_result *result, struct error *err);
 
 #endif

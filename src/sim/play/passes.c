@@ -369,6 +369,23 @@ static bool show_end(const struct after *after, int p, int d, struct timeline_pa
     return sink->task(sink->context, &task, err);
 }
 
+bool play_show_other(const struct play_model *model, int device, double begin, int64_t id, struct error *err)
+{
+    const struct timeline_sink *sink = model->options->sink;
+    const struct timeline_task task = {.id = id,
+                                       .cause = -1,
+                                       .device = device,
+                                       .stage = -1,
+                                       .layer = -1,
+                                       .microbatch = -1,
+                                       .begin = begin,
+                                       .end = begin + model->other,
+                                       .stream = STREAM_COMPUTE,
+                                       .kind = TASK_OTHER,
+                                       .name = "other"};
+    return !(model->other > 0.0) || sink->task(sink->context, &task, err);
+}
+
 static bool show_pipeline(const struct after *after, int p, int64_t *next_id, struct error *err)
 {
     const struct play_pipeline *pipeline = &after->model->pipelines[p];
@@ -390,7 +407,9 @@ static bool show_pipeline(const struct after *after, int p, int64_t *next_id, st
     ok = ok && timeline_of_order(&pipeline->order, &timing, &after->timings[p], &part,
                                  after->model->options->sink, err);
     for (int d = 0; ok && d < pipeline->order.devices; d++)
-        ok = show_end(after, p, d, &part, err);
+        ok = show_end(after, p, d, &part, err) &&
+             play_show_other(after->model, part.device + d, after->makespan - after->model->other,
+                             part.next_id++, err);
     *next_id = part.next_id;
     free(states);
     free(part.last);

@@ -498,6 +498,17 @@ static void set_seconds(const struct play_system *system, const struct engine_re
     result->tasks = played->tasks;
 }
 
+static bool show_others(const struct play_system *system, const struct sim_result *result, struct error *err)
+{
+    const struct play_model *model = system->model;
+    bool ok = true;
+    for (int a = 0;
+         ok && model->options->sink && model->options->sink->task && a < system->engine.device_count; a++)
+        ok = play_show_other(model, system->engine.devices[a].rank, result->shown - model->other,
+                             result->tasks + a, err);
+    return ok;
+}
+
 static bool run(struct play_system *system, bool keep, struct sim_result *result, struct error *err)
 {
     struct engine_result played = {.makespan = 0.0};
@@ -515,7 +526,7 @@ static bool run(struct play_system *system, bool keep, struct sim_result *result
     ok = ok && engine_run(&system->engine, keep ? &sink : NULL, &played, err);
     if (ok)
         set_seconds(system, &played, result);
-    ok = ok &&
+    ok = ok && (!keep || show_others(system, result, err)) &&
          (!keep ||
           (keep_figures(system, &played, result, err) && play_links_keep(system, &played, result, err))) &&
          (!keep || path_keeper_walk(&keeper, system->model, system->by_place ? NULL : system->layout.first,
