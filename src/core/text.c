@@ -258,6 +258,35 @@ bool text_real(const char *text, double *value)
     return true;
 }
 
+bool text_microseconds(const char *text, int64_t *ns)
+{
+    static const char digits[] = "0123456789";
+    const int64_t most = INT64_C(1) << 61;
+    const char *at = text + (*text == '-'), *point = at + strspn(at, digits), *end = point;
+    int64_t whole = 0, fraction = 0, unit = 100;
+    if (*point == '.')
+        end += 1 + strspn(point + 1, digits);
+    if (point == at)
+        return false;
+    if (point - at <= 16 && *end == '\0') {
+        for (; at < point; at++)
+            whole = whole * 10 + (*at - '0');
+        for (at = point + (*point == '.'); *at && unit > 0; at++, unit /= 10)
+            fraction += (*at - '0') * unit;
+        fraction += *at >= '5'; /* the fourth digit rounds */
+        if (whole > most / 1000)
+            return false;
+        *ns = whole * 1000 + fraction;
+    } else {
+        double value;
+        if (!text_real(text, &value) || !(fabs(value) < (double)most / 1000))
+            return false;
+        *ns = llround(fabs(value) * 1000);
+    }
+    *ns = *text == '-' ? -*ns : *ns;
+    return true;
+}
+
 locale_t text_use_plain_locale(void)
 {
     return uselocale(plain()); /* 0 changes nothing */

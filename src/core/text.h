@@ -103,6 +103,10 @@ double text_number(const char *text, char **end);
 bool text_whole(const char *text, const char *ends, int64_t *value);
 bool text_real(const char *text, double *value);
 
+/* Converts decimal microseconds to whole nanoseconds, without a detour over a double but for an exponent. False: no
+ * number, or beyond 2^61 ns. */
+bool text_microseconds(const char *text, int64_t *ns);
+
 /* Gives this thread the C locale, whatever the program's is, so that printf and strtod have decimal points. Returns the
  * thread's locale before, for uselocale(). */
 locale_t text_use_plain_locale(void);

@@ -167,7 +167,7 @@ static void microseconds_become_nanoseconds(void **state)
     } cases[] = {
         {"1.5", true, 1500},
         {"1795219200000000.123", true, INT64_C(1795219200000000123)},
-        {"0.0019", true, 1},
+        {"0.0019", true, 2},
         {"-2.5", true, -2500},
         {"1e3", true, 1000000},
         {"\"7\"", true, 7000},

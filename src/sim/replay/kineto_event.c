@@ -62,7 +62,7 @@ bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, str
 {
     char problem[160];
     const char *text = kineto_value(kineto, field);
-    if (replay_microseconds(text, ns))
+    if (text_microseconds(text, ns))
         return true;
     snprintf(problem, sizeof problem, "'%s' has to be microseconds, found '%.40s'", kineto_fields[field].key,
              text);

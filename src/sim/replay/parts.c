@@ -4,14 +4,12 @@
 #include "core/vector.h"
 #include "sim/replay/classes.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const replay_class_names[REPLAY_CLASSES] = {"compute", "communication", "memory"};
 const char *const replay_category_names[REPLAY_CATEGORIES] = {"kernel", "gpu_memcpy", "gpu_memset"};
 
-#define MAX_TIME     (INT64_C(1) << 61)
 #define SAMPLED_FROM 20 /* numbers of calls for one that was recorded */
 #define ROUNDING                                                                                             \
     INT64_C(                                                                                                 \
@@ -20,36 +18,6 @@ const char *const replay_category_names[REPLAY_CATEGORIES] = {"kernel", "gpu_mem
 /* The sizes that the page promises; the fields of one more byte would be eight. */
 _Static_assert(sizeof(struct replay_activity) == 48 && sizeof(struct replay_call) == 40,
                "large traces need compact records");
-
-bool replay_microseconds(const char *text, int64_t *ns)
-{
-    const char *at = text + (*text == '-');
-    int64_t whole = 0, fraction = 0, unit = 100;
-    size_t digits = strspn(at, "0123456789");
-    if (digits == 0)
-        return false;
-    const char *rest = at + digits;
-    if (digits <= 15 && (*rest == '\0' || *rest == '.') &&
-        (*rest == '\0' || rest[1 + strspn(rest + 1, "0123456789")] == '\0')) {
-        for (; at < rest; at++)
-            whole = whole * 10 + (*at - '0');
-        for (at = rest + (*rest == '.'); *at && unit > 0; at++, unit /= 10)
-            fraction += (*at - '0') * unit;
-        fraction += *at >= '5'; /* the fourth digit rounds */
-        *ns = whole * 1000 + fraction;
-    } else { /* with an exponent, or longer than any clock */
-        char *end;
-        double value = text_number(text, &end);
-        if (*end || !(fabs(value) < (double)MAX_TIME / 1000))
-            return false;
-        *ns = llround(fabs(value) * 1000);
-    }
-    if (*ns > MAX_TIME)
-        return false;
-    if (*text == '-')
-        *ns = -*ns;
-    return true;
-}
 
 bool replay_add_text(struct replay *replay, const char *text, size_t length, uint32_t *id, struct error *err)
 {
@@ -368,7 +336,7 @@ static bool check_launches(struct replay *replay, const char *what, struct error
     return true;
 }
 
-/* Times from the first event on; all of them within MAX_TIME. */
+/* Times from the first event on; all of them within 2^61 ns. */
 static bool move_origin(struct replay *replay, struct error *err)
 {
     int64_t first = replay->activities[0].start, last = first;

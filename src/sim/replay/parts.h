@@ -50,10 +50,6 @@ struct replay_flow {
  * them: each takes no time, and is when its activity starts. Sorts the arrows. */
 bool replay_apply_flows(struct replay *replay, struct replay_flow *flows, size_t count, struct error *err);
 
-/* Converts decimal microseconds to whole nanoseconds, without a detour over a double where there are at most 15 digits
- * before the point. False: no number, or beyond 2^61 ns. */
-bool replay_microseconds(const char *text, int64_t *ns);
-
 struct json_stream;
 
 /* After a key beside the events: reads its value, if it is known, or passes over it. */

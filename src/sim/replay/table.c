@@ -69,8 +69,7 @@ static bool time_of(const struct csv *csv, int row, int column, int64_t min, boo
                     struct error *err)
 {
     const char *cell = csv_cell(csv, row, column);
-    bool read =
-        own ? replay_microseconds(cell, ns) : text_whole(cell, "", ns) && *ns > -MAX_NS && *ns < MAX_NS;
+    bool read = own ? text_microseconds(cell, ns) : text_whole(cell, "", ns) && *ns > -MAX_NS && *ns < MAX_NS;
     if (!read)
         return csv_error(csv, row, column, err, "expected %s, found '%.40s'",
                          own ? "microseconds" : "nanoseconds", cell);

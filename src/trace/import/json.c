@@ -4,7 +4,6 @@
 #include "core/text.h"
 #include "trace/import/scan.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The text is read and overwritten at once: what a piece becomes is shorter than what it is made of, by its quotes, or
@@ -95,18 +94,5 @@ bool import_object_integer(const struct import_object *object, const char *withi
 bool import_object_micros(const struct import_object *object, const char *key, int64_t *ns)
 {
     const struct import_member *member = import_object_find(object, NULL, key);
-    if (!member)
-        return false;
-    const char *at = member->value;
-    int64_t whole;
-    if (scan_digits(&at, &whole) && whole >= 0 && whole < INT64_MAX / 4000 && (*at == '\0' || *at == '.')) {
-        *ns = whole * 1000 + scan_fraction(&at) / 1000000;
-        return true;
-    }
-    char *end;
-    double value = text_number(member->value, &end); /* negative, or with an exponent */
-    if (!(fabs(value) < 2.3e15) || end == member->value || *end)
-        return false;
-    *ns = (int64_t)(value * 1e3);
-    return true;
+    return member && text_microseconds(member->value, ns);
 }

@@ -35,7 +35,7 @@ const struct import_member *import_object_find(const struct import_object *objec
 bool import_object_integer(const struct import_object *object, const char *within, const char *key,
                            int64_t *value);
 
-/* Converts microseconds to nanoseconds, exactly. */
+/* Converts microseconds to nanoseconds (text_microseconds). */
 bool import_object_micros(const struct import_object *object, const char *key, int64_t *ns);
 
 #endif
