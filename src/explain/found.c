@@ -1,6 +1,7 @@
 #include "explain/found.h"
 
 #include "core/text.h"
+#include "names.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,36 +13,34 @@ const char *const found_degree_names[FOUND_DEGREES] = {"tensor", "context", "exp
 
 /* ---- degrees ---- */
 
+const struct found_word *found_word_in(const char *text)
+{
+    static const struct found_word words[] = {ROWS_group_word};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(text, words[i].part))
+            return words[i].degree < FOUND_DEGREES ? &words[i] : NULL;
+    return NULL;
+}
+
 /* FOUND_DEGREES: none, or several. */
 static enum found_degree told_by(const char *text)
 {
-    static const struct {
-        const char *part;
-        enum found_degree degree;
-    } parts[] = {{"tensor", FOUND_TENSOR},     {"mesh_tp", FOUND_TENSOR},   {"context", FOUND_CONTEXT},
-                 {"mesh_cp", FOUND_CONTEXT},   {"expert", FOUND_EXPERT},    {"mesh_ep", FOUND_EXPERT},
-                 {"pipeline", FOUND_PIPELINE}, {"mesh_pp", FOUND_PIPELINE}, {"data_parallel", FOUND_DATA},
-                 {"mesh_dp", FOUND_DATA},      {"fsdp", FOUND_DATA},        {"gradient", FOUND_DATA},
-                 {"shard", FOUND_DATA}};
     static const char *const several[] = {"_and_", "with_", "embedding",   "expert_tensor", "expert_data",
                                           "intra", "inter", "dp_shard_cp", "dp_cp"};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++)
         if (strcasestr(text, several[i]))
             return FOUND_DEGREES;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcasestr(text, parts[i].part))
-            return parts[i].degree;
-    return FOUND_DEGREES;
+    const struct found_word *word = found_word_in(text);
+    return word ? word->degree : FOUND_DEGREES;
 }
 
 /* Of a group without a description: by what it does, and how far its ranks lie apart. */
 static enum found_degree shown_by(const struct explain_found *found, const struct explain_kind *kind,
                                   const struct ranks_group *group)
 {
-    if (strcasestr(kind->name, "alltoall") || strcasestr(kind->name, "all_to_all"))
-        return FOUND_EXPERT;
-    if (strcasestr(kind->name, "send") || strcasestr(kind->name, "recv"))
-        return FOUND_PIPELINE;
+    const struct found_word *word = found_word_in(kind->name);
+    if (word)
+        return word->degree;
     if ((int64_t)group->rank_count == found->world)
         return FOUND_DATA;
     if (!group->ranks)

@@ -18,6 +18,16 @@ struct explain_found {
     int64_t tokens, hidden; /* of a micro-batch on a device; width */
 };
 
+/* What a part of a description, or of a collective's name, tells of its group. */
+struct found_word {
+    const char *part;
+    enum found_degree degree;
+    bool sums, shards; /* of the data: gradients, or also parameters; neither is told by "data_parallel" */
+};
+
+/* Returns the first word that a text holds; NULL: none, or it tells nothing. */
+const struct found_word *found_word_in(const char *text);
+
 /* The description of a group tells a degree, as "TENSOR_MODEL_PARALLEL_GROUP" or "mesh_tp"; of several it tells none. */
 void explain_find_job(struct explain_found *found, const struct explain *explain);
 

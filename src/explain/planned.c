@@ -5,8 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 const char *const planned_keys[PLANNED_CLASSES] = {"compute", "gradients", "shards", "tensor", "context",
                                                    "expert",  "pipeline",  "other",  "skew",   "data",
@@ -14,32 +12,13 @@ const char *const planned_keys[PLANNED_CLASSES] = {"compute", "gradients", "shar
 
 /* ---- what a group is for ---- */
 
-static bool says(const char *text, const char *part)
-{
-    for (; *text; text++)
-        if (strncasecmp(text, part, strlen(part)) == 0)
-            return true;
-    return false;
-}
-
 /* PLANNED_CLASSES: the texts do not tell. */
 static enum planned_class class_by_text(const char *text)
 {
-    static const struct {
-        const char *part;
-        enum planned_class class;
-    } parts[] = {
-        {"gradient", PLANNED_GRADIENTS}, {"shard", PLANNED_SHARDS},      {"fsdp", PLANNED_SHARDS},
-        {"tensor", PLANNED_TENSOR},      {"context", PLANNED_CONTEXT},   {"expert", PLANNED_EXPERT},
-        {"alltoall", PLANNED_EXPERT},    {"all_to_all", PLANNED_EXPERT}, {"deep_ep", PLANNED_EXPERT},
-        {"pipeline", PLANNED_PIPELINE},  {"send", PLANNED_PIPELINE},     {"recv", PLANNED_PIPELINE},
-        {"mesh_tp", PLANNED_TENSOR},     {"mesh_cp", PLANNED_CONTEXT},   {"mesh_ep", PLANNED_EXPERT},
-        {"mesh_pp", PLANNED_PIPELINE},   {"mesh_dp", PLANNED_GRADIENTS},
-    };
-    for (size_t i = 0; text && i < sizeof parts / sizeof *parts; i++)
-        if (says(text, parts[i].part))
-            return parts[i].class;
-    return PLANNED_CLASSES;
+    const struct found_word *word = text ? found_word_in(text) : NULL;
+    if (word && word->degree != FOUND_DATA)
+        return (enum planned_class)(PLANNED_TENSOR + (int)word->degree); /* in one order */
+    return word && word->shards ? PLANNED_SHARDS : word && word->sums ? PLANNED_GRADIENTS : PLANNED_CLASSES;
 }
 
 /* By the distance of its ranks, in Megatron's order. */
