@@ -68,13 +68,13 @@ static uint32_t last_activity(const struct replay *replay, int64_t device)
     return last;
 }
 
-static bool note(struct explain_lane *lane, const struct replay_graph *graph,
+static bool note(struct arena *arena, struct explain_lane *lane, const struct replay_graph *graph,
                  const struct explain_cause *causes, struct error *err)
 {
     const struct replay *replay = graph->replay;
     size_t steps = lane->host_steps > 0 ? lane->host_steps : 1;
-    lane->chains = calloc(lane->exchange_count + 1, sizeof *lane->chains);
-    lane->ends = calloc(steps, sizeof *lane->ends);
+    lane->chains = ARENA_ARRAY(arena, lane->exchange_count + 1, struct explain_chain);
+    lane->ends = ARENA_ARRAY(arena, steps, struct explain_chain);
     if (!lane->chains || !lane->ends)
         return error_memory(err);
     for (size_t i = 0; i < lane->exchange_count; i++) {
@@ -97,15 +97,15 @@ static bool note(struct explain_lane *lane, const struct replay_graph *graph,
     return true;
 }
 
-bool explain_chains_note(struct explain_lane *lanes, size_t count, const struct replay_graph *graph,
+bool explain_chains_note(struct explain *explain, size_t first, const struct replay_graph *graph,
                          struct error *err)
 {
-    struct explain_cause *causes = malloc((graph->count + 1) * sizeof *causes);
+    struct explain_cause *causes = calloc(graph->count + 1, sizeof *causes);
     bool done = causes || error_memory(err);
     for (uint32_t i = 0; done && i < graph->count; i++)
         causes[i] = cause_of(graph, i, causes);
-    for (size_t i = 0; done && i < count; i++)
-        done = note(&lanes[i], graph, causes, err);
+    for (size_t i = first; done && i < explain->lane_count; i++)
+        done = note(&explain->arena, &explain->lanes[i], graph, causes, err);
     free(causes);
     return done;
 }
@@ -224,7 +224,7 @@ static const struct explain_chain *end_of_step(const struct explain *explain, co
 bool explain_chains_play(struct explain *explain, struct error *err)
 {
     int64_t before = explain->path.begins[0], recorded_before = before;
-    explain->played = calloc(explain->step_count, sizeof *explain->played);
+    explain->played = ARENA_ARRAY(&explain->arena, explain->step_count, struct explain_played);
     if (!explain->played)
         return error_memory(err);
     if (!play_meetings(explain, err))
@@ -255,11 +255,4 @@ double explain_played_share(const struct explain *explain)
         recorded += explain->played[i].recorded;
     }
     return recorded > 0 ? (double)played / (double)recorded : 0;
-}
-
-void explain_chains_release(struct explain_lane *lane)
-{
-    free(lane->chains);
-    free(lane->ends);
-    free(lane->lasts);
 }

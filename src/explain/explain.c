@@ -29,10 +29,9 @@ static bool choose_steps(const struct explain_loading *loading)
 }
 
 /* Moves the bounds of a lane from its rank's steps to the job's. */
-static bool take_bounds(const struct explain *explain, struct explain_lane *lane, bool whole,
-                        struct error *err)
+static bool take_bounds(struct explain *explain, struct explain_lane *lane, bool whole, struct error *err)
 {
-    int64_t *bounds = calloc(explain->step_count + 1, sizeof *bounds);
+    int64_t *bounds = ARENA_ARRAY(&explain->arena, explain->step_count + 1, int64_t);
     if (!bounds)
         return error_memory(err);
     if (whole) {
@@ -46,7 +45,6 @@ static bool take_bounds(const struct explain *explain, struct explain_lane *lane
         bounds[step] = lane->bounds[i] + lane->shift;
         bounds[step + 1] = lane->bounds[i + 1] + lane->shift;
     }
-    free(lane->bounds);
     lane->bounds = bounds;
     return true;
 }
@@ -362,10 +360,7 @@ void explain_release(struct explain *explain)
         struct explain_lane *lane = &explain->lanes[i];
         explain_timeline_release(&lane->timeline);
         free(lane->arrivals);
-        free(lane->bounds);
         free(lane->exchanges);
-        free(lane->step_of);
-        explain_chains_release(lane);
     }
     free(explain->lanes);
     free(explain->ranks);
@@ -375,7 +370,6 @@ void explain_release(struct explain *explain)
     free(explain->names);
     free(explain->name_times);
     free(explain->losses);
-    free(explain->played);
     free(explain->products);
     hash_names_release(&explain->product_ids);
     explain_path_release(&explain->path);
@@ -394,6 +388,17 @@ void explain_step_shares(const struct explain *explain, size_t lane, size_t step
     for (int i = 0; i < EXPLAIN_SHARES; i++)
         known += sums[i];
     sums[SHARE_UNKNOWN] += to - from - known;
+}
+
+void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES])
+{
+    memset(sums, 0, EXPLAIN_SHARES * sizeof *sums);
+    for (size_t step = 0; step < explain->step_count; step++) {
+        int64_t shares[EXPLAIN_SHARES];
+        explain_step_shares(explain, lane, step, shares);
+        for (int i = 0; i < EXPLAIN_SHARES; i++)
+            sums[i] += shares[i];
+    }
 }
 
 int64_t explain_name_time(const struct explain *explain, size_t name, size_t step)

@@ -158,6 +158,9 @@ static inline bool explain_is_over(const struct explain *explain, size_t collect
 void explain_step_shares(const struct explain *explain, size_t lane, size_t step,
                          int64_t sums[EXPLAIN_SHARES]);
 
+/* The same of all its steps. */
+void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES]);
+
 /* The time of a name in a step, of all lanes together. */
 int64_t explain_name_time(const struct explain *explain, size_t name, size_t step);
 
@@ -183,12 +186,11 @@ bool explain_is_as_slow(const struct explain *explain, const struct explain_loss
 /* Finds the losses of a path that was played; private to explain.c. */
 bool explain_losses_find(struct explain *explain, struct error *err);
 
-/* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank while it is read,
- * `play` sets explain->played, after clocks, steps and arrivals are known. */
-bool explain_chains_note(struct explain_lane *lanes, size_t count, const struct replay_graph *graph,
+/* The critical path played alone; private to chain.c. `note` is called for the lanes of each rank, those from `first`
+ * on, while it is read, `play` sets explain->played, after clocks, steps and arrivals are known. */
+bool explain_chains_note(struct explain *explain, size_t first, const struct replay_graph *graph,
                          struct error *err);
 bool explain_chains_play(struct explain *explain, struct error *err);
-void explain_chains_release(struct explain_lane *lane);
 
 /* Adds the products of a rank, while it is read; then sorts them. Private to achieved.c. */
 bool explain_products_add(struct explain *explain, const struct replay *replay, struct error *err);

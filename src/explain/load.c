@@ -208,11 +208,12 @@ static bool add_names(struct reading *reading)
 static bool find_bounds(struct reading *reading, struct explain_lane *lane)
 {
     const struct replay *replay = &reading->replay;
+    struct arena *arena = &reading->loading->explain->arena;
     size_t count = reading->step_count;
     lane->host_steps = count;
-    lane->bounds = calloc(count + 2, sizeof *lane->bounds);
-    lane->step_of = malloc((count + 1) * sizeof *lane->step_of);
-    lane->lasts = malloc((count + 1) * sizeof *lane->lasts);
+    lane->bounds = ARENA_ARRAY(arena, count + 2, int64_t);
+    lane->step_of = ARENA_ARRAY(arena, count + 1, int32_t);
+    lane->lasts = ARENA_ARRAY(arena, count + 1, uint32_t);
     if (!lane->bounds || !lane->step_of || !lane->lasts)
         return error_memory(reading->err);
     for (size_t i = 0; i < count; i++) {
@@ -333,10 +334,7 @@ static bool add_lane(struct reading *reading, uint32_t member, int64_t device)
         !explain_timeline_make(&at->timeline, &source, reading->err))
         return false;
     if (at->timeline.count == 0) { /* events were recorded on it, but no activity */
-        free(at->bounds);
-        free(at->step_of);
         free(at->exchanges);
-        explain_chains_release(at);
         explain_timeline_release(&at->timeline);
         explain->ranks[--explain->lane_count] = (struct explain_rank){0};
         return true;
@@ -358,8 +356,7 @@ static bool add_lanes(struct reading *reading, uint32_t member)
         if (!seen && !add_lane(reading, member, replay->streams[i].device))
             return false;
     }
-    return explain_chains_note(explain->lanes + first, explain->lane_count - first, &reading->graph,
-                               reading->err);
+    return explain_chains_note(explain, first, &reading->graph, reading->err);
 }
 
 static bool read_member(struct reading *reading, uint32_t member)

@@ -65,15 +65,14 @@ static void add_measured(struct explain_planned *planned, const struct explain *
         [SHARE_LAUNCH] = PLANNED_HOST,     [SHARE_STREAM] = PLANNED_HOST,
         [SHARE_PEER] = PLANNED_PIPELINE,   [SHARE_UNKNOWN] = PLANNED_UNKNOWN};
     double each = 1e9 * (double)explain->step_count * (double)explain->lane_count;
-    for (size_t lane = 0; lane < explain->lane_count; lane++)
-        for (size_t step = 0; step < explain->step_count; step++) {
-            int64_t shares[EXPLAIN_SHARES];
-            explain_step_shares(explain, lane, step, shares);
-            for (int i = 0; i < EXPLAIN_SHARES; i++) {
-                planned->classes[class_of_share[i]].measured += (double)shares[i] / each;
-                planned->measured += (double)shares[i] / each;
-            }
+    for (size_t lane = 0; lane < explain->lane_count; lane++) {
+        int64_t shares[EXPLAIN_SHARES];
+        explain_lane_shares(explain, lane, shares);
+        for (int i = 0; i < EXPLAIN_SHARES; i++) {
+            planned->classes[class_of_share[i]].measured += (double)shares[i] / each;
+            planned->measured += (double)shares[i] / each;
         }
+    }
     for (size_t i = 0; i < explain->kind_count; i++) {
         double exposed = (double)explain->kinds[i].transfer / each;
         planned->classes[class_of(planned, explain, &explain->kinds[i], sharded)].measured += exposed;
@@ -161,13 +160,9 @@ static double planned_compute(const struct sim_result *result, int stage)
 
 static double measured_compute(const struct explain *explain, size_t lane)
 {
-    int64_t sum = 0;
-    for (size_t step = 0; step < explain->step_count; step++) {
-        int64_t shares[EXPLAIN_SHARES];
-        explain_step_shares(explain, lane, step, shares);
-        sum += shares[SHARE_COMPUTE] + shares[SHARE_COVERED];
-    }
-    return (double)sum / 1e9 / (double)explain->step_count;
+    int64_t sums[EXPLAIN_SHARES];
+    explain_lane_shares(explain, lane, sums);
+    return (double)(sums[SHARE_COMPUTE] + sums[SHARE_COVERED]) / 1e9 / (double)explain->step_count;
 }
 
 /* Compute of each rank beside that of its stage, in the order of ranks that fits better. */

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #define MAX_PRODUCTS      12 /* in the table for people */
 #define MAX_JSON_PRODUCTS 1000
@@ -33,7 +32,6 @@ static void print_product(const struct explain_product *product, const struct co
 {
     const struct explain_achieved achieved = explain_achieved_of(product, device);
     const struct product_size *size = &product->size;
-    bool cut = strlen(product->kernel) > KERNEL_WIDTH;
     text_format(out, "%10.3f  %6zu  %8.2f  ", (double)product->total / 1e6, product->count,
                 achieved.flops / 1e12);
     if (isnan(achieved.bytes))
@@ -44,9 +42,10 @@ static void print_product(const struct explain_product *product, const struct co
         text_format(out, "%8s  ", "?");
     else
         text_format(out, "%6.0f %%  ", 100 * achieved.cost / achieved.seconds);
-    text_format(out, "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64 " %s  %.*s%s\n", size->batch,
-                size->m, size->n, size->k, achieved.format, cut ? KERNEL_WIDTH - 3 : KERNEL_WIDTH,
-                product->kernel, cut ? "..." : "");
+    text_format(out, "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64 " %s  ", size->batch, size->m,
+                size->n, size->k, achieved.format);
+    explain_tell_name(product->kernel, KERNEL_WIDTH, out);
+    text_add(out, "\n");
 }
 
 static void print_achieved(const struct achieved *achieved, struct text *out)
@@ -72,18 +71,13 @@ static void print_achieved(const struct achieved *achieved, struct text *out)
                     (double)(achieved->compute - achieved->sized) / 1e6, (double)achieved->compute / 1e6);
 }
 
-static void write_number(struct json *json, const char *key, double value)
-{
-    isnan(value) ? json_null(json, key) : json_number(json, key, value);
-}
-
 static void write_achieved(const struct achieved *all, struct json *json)
 {
     const struct explain *explain = all->explain;
     json_open(json, "achieved", '{');
-    all->name ? json_string(json, "device_told", all->name) : json_null(json, "device_told");
-    explain->device ? json_string(json, "device_traced", explain->device) : json_null(json, "device_traced");
-    all->device ? json_string(json, "device", all->device->name) : json_null(json, "device");
+    json_string(json, "device_told", all->name);
+    json_string(json, "device_traced", explain->device);
+    json_string(json, "device", all->device ? all->device->name : NULL);
     json_number(json, "compute", (double)all->compute / 1e9);
     json_number(json, "sized", (double)all->sized / 1e9);
     json_open(json, "products", '[');
@@ -100,8 +94,8 @@ static void write_achieved(const struct achieved *all, struct json *json)
         json_integer(json, "count", (int64_t)product->count);
         json_number(json, "seconds", (double)product->total / 1e9);
         json_number(json, "flops_per_second", achieved.flops);
-        write_number(json, "bytes_per_second", achieved.bytes);
-        write_number(json, "cost_seconds", achieved.cost);
+        json_number(json, "bytes_per_second", achieved.bytes);
+        json_number(json, "cost_seconds", achieved.cost);
         json_close(json);
     }
     json_close(json);

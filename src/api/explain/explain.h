@@ -47,9 +47,6 @@ static inline void explain_tell_rest(size_t count, size_t shown, struct text *ou
 /* "all_reduce in group 0 (8 ranks)". */
 void explain_kind_tell(const struct explain *explain, const struct explain_kind *kind, struct text *out);
 
-/* The shares of all steps of a lane. */
-void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES]);
-
 void explain_print_stalls(const struct explain_stalls *stalls, struct text *out);
 void explain_print_files(const struct explain_stalls *stalls, struct text *out);
 void explain_write_stalls(const struct explain_stalls *stalls, struct json *json);

@@ -1,7 +1,6 @@
 #include "api/explain/explain.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define MAX_NAMES   12
 #define MAX_KINDS   12
@@ -166,17 +165,6 @@ static void print_losses(const struct explain *explain, struct text *out)
 }
 
 /* ---- ranks ---- */
-
-void explain_lane_shares(const struct explain *explain, size_t lane, int64_t sums[EXPLAIN_SHARES])
-{
-    memset(sums, 0, EXPLAIN_SHARES * sizeof *sums);
-    for (size_t step = 0; step < explain->step_count; step++) {
-        int64_t shares[EXPLAIN_SHARES];
-        explain_step_shares(explain, lane, step, shares);
-        for (int i = 0; i < EXPLAIN_SHARES; i++)
-            sums[i] += shares[i];
-    }
-}
 
 static void print_lanes(const struct explain *explain, struct text *out)
 {
