@@ -10,7 +10,6 @@
  * launches (median over steps): it reads data, or waits for the loss. */
 #include "core/hash.h"
 #include "core/statistics.h"
-#include "core/vector.h"
 #include "sim/replay/ranks.h"
 
 #include <stdlib.h>
@@ -235,16 +234,19 @@ static int64_t begin_of(const struct period *period, size_t item, size_t *call, 
 static bool make(struct period *period, struct ranks_step **steps, size_t *count)
 {
     const struct replay *replay = period->replay;
-    size_t room = 0, call = 0, mark = 0;
-    for (size_t i = 0; i < period->start_count; i++) {
-        struct ranks_step step = {(int64_t)i, begin_of(period, period->starts[i], &call, &mark), 0, -1, -1};
-        if (i > 0)
-            (*steps)[i - 1].end = step.begin;
-        if (!VECTOR_ADD(*steps, *count, room, step))
-            return error_memory(period->err);
+    size_t call = 0, mark = 0;
+    *steps = calloc(period->start_count, sizeof **steps);
+    if (!*steps)
+        return error_memory(period->err);
+    for (; *count < period->start_count; ++*count) {
+        struct ranks_step *step = &(*steps)[*count];
+        *step = (struct ranks_step){(int64_t)*count, begin_of(period, period->starts[*count], &call, &mark),
+                                    0, -1, -1};
+        if (*count > 0)
+            step[-1].end = step->begin;
     }
     size_t last = period->starts[period->start_count - 1], next = last + period->length;
-    struct ranks_step *end = &(*steps)[*count - 1];
+    struct ranks_step *end = &(*steps)[period->start_count - 1];
     if (next + period->length / 8 < period->count) {
         end->end = begin_of(period, next, &call, &mark);
         return true;
