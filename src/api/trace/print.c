@@ -47,7 +47,8 @@ static bool import(const struct rh_trace_import_request *asked, struct trace_imp
     size_t phases;
     if (!writer)
         return false;
-    if (!import_paths(asked, writer, found, err)) {
+    if (!import_paths(asked, writer, found, err) ||
+        (asked->append && !trace_writer_refuse_repeated(writer, err))) {
         trace_writer_drop(writer);
         return false;
     }

@@ -67,6 +67,7 @@ NEVER_CALLED(trace_add_clock);
 NEVER_CALLED(trace_add_lost);
 NEVER_CALLED(trace_set_meta);
 NEVER_CALLED(trace_writer_added);
+NEVER_CALLED(trace_writer_refuse_repeated);
 NEVER_CALLED(trace_writer_rows);
 NEVER_CALLED(trace_is_selected);
 NEVER_CALLED(trace_unfinished);

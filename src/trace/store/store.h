@@ -209,6 +209,9 @@ bool trace_set_meta(struct trace_writer *writer, const char *key, const char *va
 int64_t trace_writer_rows(const struct trace_writer *writer);
 int64_t trace_writer_added(const struct trace_writer *writer);
 
+/* Fails if a store that is added to had most of the added rows before. */
+bool trace_writer_refuse_repeated(struct trace_writer *writer, struct error *err);
+
 /* Reading. */
 
 struct trace_reader;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 static bool trace_writer_fail_memory(struct trace_writer *writer);
-static bool trace_writer_fail(struct trace_writer *writer, struct error *err);
 
 /* Rows and names of a store. */
 
@@ -326,7 +325,7 @@ static const char *file_of(const struct trace_writer *writer)
 
 /* Keep the first failure; later calls are refused. Rows since the last commit are rolled back, so that a
  * store is never half written. Both return false. */
-static bool trace_writer_fail(struct trace_writer *writer, struct error *err)
+bool trace_writer_fail(struct trace_writer *writer, struct error *err)
 {
     if (!writer->failed) {
         writer->failed = true;
@@ -450,7 +449,7 @@ static bool open_added_to(struct trace_writer *writer, struct error *err)
     struct trace_reader *reader = trace_reader_new(writer->path, err);
     trace_reader_free(reader);
     return reader && open_database(writer, "DELETE", err) && trace_writer_prepare(writer, err) &&
-           load_names(writer, err);
+           load_names(writer, err) && trace_writer_note_rows(writer, err);
 }
 
 /* A temporary file needs no journal that outlives the process. */
