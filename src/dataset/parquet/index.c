@@ -73,6 +73,22 @@ bool parquet_locate(struct dataset_index *index, const char *path, const struct 
     return parquet && take(index, parquet, footer, parts[0]->size, err);
 }
 
+/* Is a leaf of the type by which a column of the layout is written? */
+static bool is_of_type(const struct parquet_leaf *leaf, const struct parquet_column *column, const char *path,
+                       struct error *err)
+{
+    static const char *const names[PARQUET_TYPES] = {
+        "BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
+    int64_t width;
+    enum parquet_type type = parquet_type_of(column->element, &width);
+    return (leaf->type == type && (type != PARQUET_FIXED || leaf->width == width)) ||
+           error_set(err, ERROR_INPUT,
+                     "%s: column '%s' is %s, and %s by its dtype, %s: give the file's in "
+                     "dataset.parquet.columns; without these, columns of all types are read",
+                     path, column->name, names[leaf->type], names[type],
+                     dataset_element_words[column->element]);
+}
+
 bool parquet_choose(struct dataset_index *index, const struct dataset_layout *layout, const char *path,
                     struct error *err)
 {
@@ -90,6 +106,8 @@ bool parquet_choose(struct dataset_index *index, const struct dataset_layout *la
             struct parquet_leaf *leaf = &parquet->leaves[(at + i) % parquet->leaf_count];
             found = strcmp(leaf->name, column.name) == 0;
             leaf->read |= found;
+            if (found && !is_of_type(leaf, &column, path, err))
+                return false;
             for (int64_t same = (at + i) % parquet->leaf_count + 1; /* all leaves of a column with several */
                  found && same < parquet->leaf_count && strcmp(parquet->leaves[same].name, column.name) == 0;
                  same++)
@@ -106,7 +124,7 @@ bool parquet_choose(struct dataset_index *index, const struct dataset_layout *la
 bool parquet_schema(const struct dataset_file *file, const char *path,
                     const struct dataset_source *const *parts, struct error *err)
 {
-    int64_t footer, width;
+    int64_t footer;
     struct parquet_column column;
     struct parquet *parquet = parquet_read(path, parts[0], &footer, err);
     bool same = parquet && (parquet->leaf_count == parquet_columns(file->layout) ||
@@ -114,14 +132,14 @@ bool parquet_schema(const struct dataset_file *file, const char *path,
                                       parquet->leaf_count, parquet_columns(file->layout)));
     for (int64_t at = 0; same && parquet_column(file, at, &column); at++) {
         const struct parquet_leaf *leaf = &parquet->leaves[at];
-        enum parquet_type type = parquet_type_of(column.element, &width);
         if (strcmp(leaf->name, column.name) != 0)
             same = error_set(err, ERROR_INPUT, "%s: column '%.80s', expected '%s'", path, leaf->name,
                              column.name);
-        else if (leaf->type != type || (type == PARQUET_FIXED && leaf->width != width) ||
-                 leaf->repetition != (column.size > 1))
-            same = error_set(err, ERROR_INPUT, "%s: column '%s' is of another type than the data set's", path,
-                             column.name);
+        else if (leaf->repetition != (column.size > 1))
+            same = error_set(err, ERROR_INPUT, "%s: column '%s' is %s list", path, column.name,
+                             leaf->repetition ? "a" : "no");
+        else
+            same = is_of_type(leaf, &column, path, err);
     }
     free(parquet);
     return same;
