@@ -139,8 +139,10 @@ static const struct option_spec *check_needs(const struct api_command *command, 
             need += *need == ' ';
             size_t length = strcspn(need, " "), name = strcspn(need, "= ");
             const struct option_spec *other = options;
-            while (strlen(other->name) != name || strncmp(other->name, need, name) != 0)
+            while (other->name && (strlen(other->name) != name || strncmp(other->name, need, name) != 0))
                 other++;
+            if (!other->name)
+                continue;
             const char *word = NULL, *wanted = name < length ? need + name + 1 : NULL;
             if (wanted)
                 memcpy(&word, own + other->at, sizeof word);

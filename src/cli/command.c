@@ -320,7 +320,7 @@ static bool check_complete(const struct parse *parse, struct error *err)
 
 static void hand_over_operands(const struct parse *parse)
 {
-    const struct option_spec *spec = operand_of(parse->command);
+    const struct option_spec *spec = parse->operands ? operand_of(parse->command) : NULL;
     if (spec && spec->repeats)
         memcpy((char *)parse->options + spec->at, parse->operands, sizeof *parse->operands);
     else if (spec && parse->operands->count > 0)

@@ -20,7 +20,7 @@ static bool read_all(int fd, const char *path, size_t size_hint, size_t limit, c
     size_t capacity = 0;
     char *buffer = NULL;
     *length = 0;
-    while (VECTOR_ROOM(buffer, capacity, *length > size_hint ? *length + 2 : size_hint + CHUNK)) {
+    while (VECTOR_ROOM(buffer, capacity, *length > size_hint ? *length + 2 : size_hint + CHUNK) && buffer) {
         size_t room = capacity - *length - 1;
         if (stop_obeyed(err)) {
             free(buffer);

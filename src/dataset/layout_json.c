@@ -155,7 +155,7 @@ static bool read_columns(struct manifest *m, struct dataset_layout *layout)
     layout->columns = list->count > 0 ? calloc((size_t)list->count, sizeof *layout->columns) : NULL;
     if (list->count > 0 && !layout->columns)
         return error_memory(m->err);
-    for (const struct doc_node *item = list->first_child; item; item = item->next) {
+    for (const struct doc_node *item = list->first_child; item && layout->columns; item = item->next) {
         struct dataset_column *column = &layout->columns[layout->column_count++];
         const struct doc_node *name, *type;
         m->map = item;

@@ -463,7 +463,7 @@ bool submission_open(struct submission *submission, const struct submit_place *p
 
 void submission_close(struct submission *submission)
 {
-    for (int i = 0; i < submission->count; i++) {
+    for (int i = 0; i < submission->count && submission->runs; i++) {
         struct submit_run *run = &submission->runs[i];
         doc_release(&run->summary);
         doc_release(&run->result);
