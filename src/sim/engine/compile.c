@@ -108,11 +108,16 @@ static bool compile_template(struct maker *maker, int number)
     size_t first = compiled->step_count;
     *plan = (struct plan_of_pass){.looks = (uint32_t)compiled->look_count,
                                   .setters = (uint32_t)compiled->setter_count};
-    memset(maker->last, 0xff, (ENGINE_MARKS + 1) * sizeof *maker->last);
     if (template->count < 0 || first + (size_t) template->count > INT32_MAX)
         return error_set(maker->err, ERROR_INPUT, "template %d has too many tasks", number);
     if (!VECTOR_ROOM(compiled->steps, compiled->step_capacity, first + (size_t) template->count))
         return error_memory(maker->err);
+    for (int i = 0; i < template->count; i++)
+        for (int j = 0; j <= ENGINE_WAITS; j++) {
+            uint16_t mark = j < ENGINE_WAITS ? template->tasks[i].waits[j] : template->tasks[i].mark;
+            if (mark <= ENGINE_MARKS)
+                maker->last[mark] = WAIT_NOTHING;
+        }
     struct step *unsorted = malloc(((size_t) template->count + 1) * sizeof *unsorted);
     if (unsorted == NULL)
         return error_memory(maker->err);
@@ -133,9 +138,13 @@ static bool compile_template(struct maker *maker, int number)
                               .label = task->label,
                               .second = task->second};
         done = add_waits(maker, plan, step);
-        step->flags = (uint8_t)((plain ? STEP_PLAIN : 0) | (task->change_count > 0 ? STEP_CHANGES : 0) |
-                                (task->share > 0.0 ? STEP_SHARE : 0) | (task->send > 0 ? STEP_SENDS : 0) |
-                                (plain && task->stream == 0 && !transfers(maker, task) ? STEP_KERNEL : 0));
+        step->flags =
+            (uint8_t)((task->group > 0 ? STEP_MEETS : 0) | (task->receive > 0 ? STEP_RECEIVES : 0) |
+                      (task->route > 0 && task->latency < task->seconds ? STEP_FLOWS : 0) |
+                      (task->send > 0 ? STEP_SENDS : 0) |
+                      (task->send > 0 && task->send_at_begin ? STEP_SENDS_AT_BEGIN : 0) |
+                      (task->change_count > 0 ? STEP_CHANGES : 0) | (task->share > 0.0 ? STEP_SHARE : 0) |
+                      (plain && task->stream == 0 && !transfers(maker, task) ? STEP_KERNEL : 0));
         plan->streams |= bit;
         plan->share_streams |= task->share > 0.0 ? bit : 0;
         plan->memory_streams |= task->change_count > 0 ? bit : 0;

@@ -187,8 +187,7 @@ struct engine_seconds {
 };
 
 struct engine_figures {
-    double begin, end; /* of the first and last task on stream 0 */
-    double occupied[ENGINE_STREAMS];
+    double begin, end;                   /* of the first and last task on stream 0 */
     int64_t peak, peak_of[MEMORY_KINDS]; /* bytes at the fullest moment */
     double peak_time;                    /* the first such moment */
 };

@@ -37,7 +37,8 @@ struct message {
 struct channel {
     struct message *ring;
     uint32_t room, first, count;
-    uint32_t waiter; /* a device, of which a stream waits for a message */
+    uint32_t waiter;    /* a device, of which a stream waits for a message */
+    struct message one; /* the first ring */
 };
 
 enum actor_state {
@@ -57,14 +58,17 @@ struct actor {
     double clock;      /* end of its last task */
     double since;      /* it has been at work without a pause since then */
     double begin, end; /* of its task; `begin` is the arrival while it waits in a meeting */
-    double arrival;    /* at its meeting */
-    double work;       /* seconds of its kernel */
-    int64_t cause;     /* origin of the wait that held its task up; -1: none */
-    int64_t previous;  /* origin of its last task */
+    union {
+        double arrival; /* at its meeting */
+        double work;    /* seconds of its kernel */
+    };
+    int64_t cause;    /* origin of the wait that held its task up; -1: none */
+    int64_t previous; /* origin of its last task */
     uint32_t step, last, pass, base;
-    uint32_t event; /* the number of the missing event */
-    uint32_t next;  /* in a meeting's list */
-    uint32_t flow;
+    union {
+        uint32_t next; /* in a meeting's list */
+        uint32_t flow;
+    };
     uint8_t state, missing;
     bool by_kernel; /* the missing mark is set by stream 0 */
     bool may_grow;  /* it is the earliest of all, however far ahead */
@@ -95,11 +99,13 @@ struct memory_track {
 struct device {
     const struct engine_device *source;
     const struct plan_of_order *order;
+    const int *ports;
     struct actor *actors;
     struct event *events; /* a ring */
     uint32_t room, head, tail;
     uint8_t runnable, unfinished, waiting; /* streams; waiting: for a mark */
     bool queued;
+    uint32_t missing[ENGINE_STREAMS]; /* the number of the event that a stream waits for */
     struct interval *intervals;
     size_t interval_count, interval_capacity;
     struct memory_track memory;
@@ -135,19 +141,21 @@ struct flow {
 };
 
 struct link_state {
+    /* what every flow touches: a line of a cache */
     double capacity;
-    double demand;         /* of all flows at their own rates, as `capacity` counts */
-    double left, quotient; /* being computed: capacity that nobody has yet; that for each unit of weight */
+    double demand; /* of all flows at their own rates, as `capacity` counts */
     uint32_t *lanes, count, room;
-    uint64_t weight, unfixed, taken; /* of all flows; of those without a level; of those that get one */
-    uint32_t slow_flows;             /* flows below their rate */
-    uint32_t stamp;
-    bool dirty;
-    bool counts;      /* it may hold flows back, or is told */
-    bool fills, full; /* fills: being computed; full: since `since` it holds some flow back */
-    double since, full_seconds;
-    double used, told;    /* bytes/s of all flows: being computed; told to the sink */
+    uint64_t weight;      /* of all flows */
     int64_t whole, parts; /* bytes carried: whole + parts / ENGINE_WEIGHT */
+    uint32_t slow_flows;  /* flows below their rate */
+    bool dirty;
+    bool counts;             /* it may hold flows back, or is told */
+    bool fills, full;        /* fills: being computed; full: since `since` it holds some flow back */
+    double left, quotient;   /* being computed: capacity that nobody has yet; that for each unit of weight */
+    uint64_t unfixed, taken; /* weight of flows without a level; of those that get one */
+    double since, full_seconds;
+    double used, told; /* bytes/s of all flows: being computed; told to the sink */
+    uint32_t stamp;
 };
 
 struct timer {

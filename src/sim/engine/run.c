@@ -20,7 +20,7 @@ static void put(struct engine *engine, size_t place, struct timer timer)
 
 static bool before(struct timer a, struct timer b)
 {
-    return a.time < b.time || (a.time == b.time && a.id < b.id);
+    return (a.time < b.time) | (!(b.time < a.time) & (a.id < b.id)); /* a branch would be guessed in vain */
 }
 
 static void rise(struct engine *engine, size_t place, struct timer timer)
@@ -34,10 +34,8 @@ static void sink(struct engine *engine, size_t place, struct timer timer)
 {
     for (size_t child = 4 * place + 1; child < engine->timer_count; child = 4 * place + 1) {
         size_t least = child, last = child + 4 < engine->timer_count ? child + 4 : engine->timer_count;
-        for (size_t i = child + 1; i < last; i++) {
-            if (before(engine->timers[i], engine->timers[least]))
-                least = i;
-        }
+        for (size_t i = child + 1; i < last; i++)
+            least = before(engine->timers[i], engine->timers[least]) ? i : least;
         if (!before(engine->timers[least], timer))
             break;
         put(engine, place, engine->timers[least]);
@@ -354,6 +352,7 @@ static bool prepare_device(struct engine *engine, uint32_t number)
     if (source->order < 0 || source->order >= system->order_count)
         return error_set(engine->err, ERROR_INPUT, "device %d: no order %d", source->rank, source->order);
     device->order = &engine->compiled.orders[source->order];
+    device->ports = source->ports;
     if (!check_device(system, source, device->order, engine->err))
         return false;
     device->actors = &engine->actors[(size_t)number * ENGINE_STREAMS];
@@ -414,8 +413,11 @@ static bool prepare(struct engine *engine)
         return error_memory(engine->err);
     for (size_t i = 0; i < timers; i++)
         engine->timer_places[i] = NOBODY;
-    for (int i = 0; i < system->channel_count; i++)
+    for (int i = 0; i < system->channel_count; i++) {
         engine->channels[i].waiter = NOBODY;
+        engine->channels[i].ring = &engine->channels[i].one;
+        engine->channels[i].room = 1;
+    }
     for (size_t i = 0; i < devices; i++) {
         if (stop_obeyed_at(i, engine->err) || !prepare_device(engine, (uint32_t)i))
             return false;
@@ -428,6 +430,11 @@ static bool prepare(struct engine *engine)
 static void fire(struct engine *engine, uint32_t timer)
 {
     uint32_t actors = (uint32_t)engine->system->device_count * ENGINE_STREAMS;
+    if (engine->timer_count > 0 && engine->timers[0].id < actors) { /* probably the next one */
+        uint32_t next = engine->timers[0].id;
+        __builtin_prefetch(&engine->devices[next / ENGINE_STREAMS]);
+        __builtin_prefetch(&engine->actors[next].step);
+    }
     if (timer < actors) {
         engine_fire_actor(engine, timer);
         return;
@@ -533,8 +540,10 @@ static void release(struct engine *engine)
         free(engine->devices[i].intervals);
         free(engine->devices[i].memory.changes);
     }
-    for (int i = 0; engine->channels != NULL && i < engine->system->channel_count; i++)
-        free(engine->channels[i].ring);
+    for (int i = 0; engine->channels != NULL && i < engine->system->channel_count; i++) {
+        if (engine->channels[i].ring != &engine->channels[i].one)
+            free(engine->channels[i].ring);
+    }
     free(engine->devices);
     free(engine->actors);
     free(engine->channels);

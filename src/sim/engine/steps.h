@@ -12,11 +12,14 @@
 #define WAIT_NOTHING   UINT32_MAX
 
 enum step_flags {
-    STEP_PLAIN = 1,   /* neither a meeting nor a flow */
-    STEP_CHANGES = 2, /* memory */
-    STEP_SHARE = 4,   /* slows kernels */
-    STEP_KERNEL = 8,  /* plain, on stream 0, no transfer: has jitter, is slowed */
-    STEP_SENDS = 16,
+    STEP_MEETS = 1,    /* has a group */
+    STEP_FLOWS = 2,    /* is a flow of its own */
+    STEP_RECEIVES = 4, /* a message */
+    STEP_SENDS = 8,
+    STEP_SENDS_AT_BEGIN = 16, /* besides STEP_SENDS */
+    STEP_CHANGES = 32,        /* memory */
+    STEP_SHARE = 64,          /* slows kernels */
+    STEP_KERNEL = 128, /* on stream 0, neither a meeting, a flow nor a transfer: has jitter, is slowed */
 };
 
 /* A task as the streams read it. */

@@ -83,13 +83,14 @@ void engine_meeting_ends(struct engine *engine, uint32_t which, double end)
 
 static bool widen(struct engine *engine, struct channel *channel)
 {
-    uint32_t room = channel->room == 0 ? 4 : 2 * channel->room;
+    uint32_t room = 2 * channel->room;
     struct message *ring = room > INT32_MAX ? NULL : malloc(room * sizeof *ring);
     if (ring == NULL)
         return engine_no_memory(engine);
     for (uint32_t i = 0; i < channel->count; i++)
         ring[i] = channel->ring[(channel->first + i) & (channel->room - 1)];
-    free(channel->ring);
+    if (channel->ring != &channel->one)
+        free(channel->ring);
     channel->ring = ring;
     channel->room = room;
     channel->first = 0;
@@ -223,9 +224,10 @@ static void set_mark(struct engine *engine, struct device *device, uint32_t even
     for (; device->head <= event; device->head++)
         device->events[device->head & (device->room - 1)].end = NEVER;
     device->events[event & (device->room - 1)] = (struct event){since, end, origin};
-    for (unsigned streams = device->waiting, stream = 0; streams != 0; streams >>= 1, stream++) {
-        if ((streams & 1) && device->actors[stream].event == event)
-            engine_wake(engine, (uint32_t)(&device->actors[stream] - engine->actors));
+    for (unsigned streams = device->waiting; streams != 0; streams &= streams - 1) {
+        unsigned stream = (unsigned)__builtin_ctz(streams);
+        if (device->missing[stream] == event)
+            engine_wake(engine, (uint32_t)(device - engine->devices) * ENGINE_STREAMS + stream);
     }
 }
 
@@ -275,7 +277,7 @@ static bool waits_end(struct engine *engine, struct device *device, unsigned str
         const struct event *event = &device->events[number & (device->room - 1)];
         if (number >= device->head || event->end < 0.0) {
             actor->missing = MISSING_MARK;
-            actor->event = number;
+            device->missing[stream] = number;
             actor->by_kernel = wait & WAIT_BY_KERNEL;
             device->waiting |= (uint8_t)(1u << stream);
             return false;
@@ -283,9 +285,9 @@ static bool waits_end(struct engine *engine, struct device *device, unsigned str
         if (event->end > latest->end)
             *latest = (struct wait){event->since, event->end, event->origin, false};
     }
-    if (step->task->receive == 0)
+    if (!(step->flags & STEP_RECEIVES))
         return true;
-    struct channel *channel = &engine->channels[device->source->ports[step->task->receive - 1]];
+    struct channel *channel = &engine->channels[device->ports[step->task->receive - 1]];
     uint32_t microbatch = microbatch_of(device, actor, step);
     *message = engine_find_message(channel, microbatch);
     if (*message == NULL) {
@@ -348,7 +350,6 @@ static void finish(struct engine *engine, struct device *device, unsigned stream
             }
         }
     }
-    device->figures->occupied[stream] += end - begin;
     if (stream == 0) {
         device->seconds[step->label].busy += end - begin;
         device->figures->end = end;
@@ -357,10 +358,10 @@ static void finish(struct engine *engine, struct device *device, unsigned stream
     }
     if (step->event >= 0)
         set_mark(engine, device, actor->base + (uint32_t)step->event, actor->since, end, origin);
-    if ((step->flags & STEP_SENDS) && !task->send_at_begin) {
+    if ((step->flags & (STEP_SENDS | STEP_SENDS_AT_BEGIN)) == STEP_SENDS) {
         double since = stream != 0 ? actor->since : step->flags & STEP_KERNEL ? end : begin;
-        engine_send(engine, (uint32_t)device->source->ports[task->send - 1],
-                    microbatch_of(device, actor, step), since, end + task->delay, origin);
+        engine_send(engine, (uint32_t)device->ports[task->send - 1], microbatch_of(device, actor, step),
+                    since, end + task->delay, origin);
     }
     if (engine->sink != NULL && engine->sink->task != NULL)
         report(engine, device, stream, step, id);
@@ -393,17 +394,16 @@ static bool begins(struct engine *engine, struct device *device, unsigned stream
     struct actor *actor = &device->actors[stream];
     const struct engine_task *task = step->task;
     uint32_t number = (uint32_t)(actor - engine->actors);
-    if (task->group > 0) {
+    if (step->flags & STEP_MEETS) {
         engine_meet(engine, number, (uint32_t)device->source->groups[task->group - 1], step);
         return false;
     }
-    if (task->send_at_begin && (step->flags & STEP_SENDS)) {
+    if (step->flags & STEP_SENDS_AT_BEGIN) {
         int64_t held_up_by = actor->cause >= 0 ? actor->cause : actor->previous;
-        engine_send(engine, (uint32_t)device->source->ports[task->send - 1],
-                    microbatch_of(device, actor, step), actor->begin, actor->begin + task->delay,
-                    (held_up_by & ~INT64_C(0xff)) | step->label);
+        engine_send(engine, (uint32_t)device->ports[task->send - 1], microbatch_of(device, actor, step),
+                    actor->begin, actor->begin + task->delay, (held_up_by & ~INT64_C(0xff)) | step->label);
     }
-    bool flows = task->route > 0 && task->latency < step->seconds;
+    bool flows = step->flags & STEP_FLOWS;
     if (step->flags & STEP_SHARE)
         engine_interval_add(engine, number, actor->begin, flows ? INFINITY : actor->begin + step->seconds,
                             task->share);
@@ -438,7 +438,7 @@ static enum halt run_stream(struct engine *engine, struct device *device, unsign
     while (!engine->failed) {
         if (actor->state == ACTOR_ENDING) {
             const struct step *step = &engine->compiled.steps[actor->step];
-            if (step->task->group > 0) {
+            if (step->flags & STEP_MEETS) {
                 if (actor->begin > actor->clock)
                     actor->since = actor->begin;
                 if (stream == 0)
@@ -450,7 +450,7 @@ static enum halt run_stream(struct engine *engine, struct device *device, unsign
         if (actor->step == actor->last && !enter_pass(engine, device, stream))
             return HALT_PARKED;
         const struct step *step = &engine->compiled.steps[actor->step];
-        if ((step->flags & STEP_KERNEL) && device->order->share_streams != 0 && others_first(device, held))
+        if (device->order->share_streams != 0 && (step->flags & STEP_KERNEL) && others_first(device, held))
             return HALT_YIELDS;
         struct wait latest = {.end = actor->clock, .origin = -1};
         struct message *message = NULL;
@@ -462,7 +462,7 @@ static enum halt run_stream(struct engine *engine, struct device *device, unsign
             !has_room(engine, device, stream, event, held, &halt))
             return halt;
         if (message != NULL)
-            engine_take_message(&engine->channels[device->source->ports[step->task->receive - 1]], message);
+            engine_take_message(&engine->channels[device->ports[step->task->receive - 1]], message);
         actor->cause = latest.origin;
         actor->begin = latest.end;
         if (latest.end > actor->clock) {
