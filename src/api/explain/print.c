@@ -138,8 +138,7 @@ static void print_head(const struct explain *explain, struct text *out)
     if (run->clocks.matched > 0)
         text_format(out, "clocks: %zu collectives end alike within %.1f us (median), %.1f us (90 %%)\n",
                     run->clocks.matched, (double)run->clocks.median / 1e3, (double)run->clocks.p90 / 1e3);
-    for (size_t i = 0; i < run->fault_count; i++)
-        text_format(out, "note: %s\n", run->faults[i].text);
+    ranks_faults_tell(run, "note: ", out);
     explain_print_found(explain, out);
 }
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FAULTS 20 /* shown to people */
 #define MAX_ROWS   64
 
 /* A rank's times, summed over its devices. */
@@ -272,10 +271,8 @@ static void print(const struct played_ranks *played, const char *path, struct te
     if (clocks->spread > 0)
         text_format(out, ", once clocks that are %.3f ms apart are aligned", milliseconds(clocks->spread));
     text_add(out, clocks->matched > 0 ? "\n" : "");
-    for (size_t i = 0; i < run->fault_count && i < MAX_FAULTS; i++)
-        text_format(out, "%s%s\n", i == 0 ? "\n" : "", run->faults[i].text);
-    if (run->fault_count > MAX_FAULTS)
-        text_format(out, "... and %zu more of such (--json has all)\n", run->fault_count - MAX_FAULTS);
+    text_add(out, run->fault_count > 0 ? "\n" : "");
+    ranks_faults_tell(run, "", out);
 }
 
 #define TIME(key, member) FIELD_OUT(struct row, key, member, FIELD_NANOSECONDS)

@@ -2,15 +2,16 @@
  *
  * Activities of the busiest device are taken in the order of their launches, each as its name. P is a period if most
  * names come again P places later. Layers and micro-batches repeat as well, but not where they end: of all periods the
- * one with the fewest misfits counts, and the shortest with about as few. Candidates are the distances at which runs of
- * WINDOW names, and names alone, come again. Steps that have more or fewer activities than others are followed: each
- * begins near P places after the last one, where the names fit best.
+ * one with the fewest misfits counts, and the shortest with about as few, if the weights are updated in it. Candidates
+ * are the distances at which runs of WINDOW names, and names alone, come again. Steps that have more or fewer
+ * activities than others are followed: each begins near P places after the last one, where the names fit best.
  *
  * A step begins where the recording does, if it holds whole steps; else where the host pauses longest between two
  * launches (median over steps): it reads data, or waits for the loss. */
 #include "core/hash.h"
 #include "core/statistics.h"
 #include "sim/replay/ranks.h"
+#include "trace/kernels.h"
 
 #include <stdlib.h>
 
@@ -113,6 +114,20 @@ static double misfits(const struct period *period, size_t length)
     return (double)unlike / (double)pairs;
 }
 
+/* Where the recording has kernels of optimizers, most steps have some: else it is micro-batches that repeat. */
+static bool has_updates(const struct period *period, size_t length)
+{
+    size_t with = 0, next = 0;
+    for (size_t i = 0; period->replay->rules && i < period->count; i++) {
+        const struct kernel_rule *rule = period->replay->rules[name_of(period, i)];
+        if (rule && rule->class == CLASS_OPTIMIZER && i / length >= next) {
+            next = i / length + 1;
+            with++;
+        }
+    }
+    return with == 0 || 3 * with * length >= 2 * period->count;
+}
+
 /* Chooses the period among the distances that explain most activities; length 0: none. */
 static void choose(struct period *period)
 {
@@ -131,7 +146,7 @@ static void choose(struct period *period)
         if (most == 0)
             break;
         period->far[lengths[count]] = 0;
-        parts[count] = misfits(period, lengths[count]);
+        parts[count] = has_updates(period, lengths[count]) ? misfits(period, lengths[count]) : 2;
         best = parts[count] < best ? parts[count] : best;
     }
     for (int i = 0; i < count; i++)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_TOLD 20 /* lines of faults, for people */
+
 const char *const ranks_fault_names[FAULT_KINDS] = {
     "missing_ranks", "doubled_ranks",   "different_worlds", "no_rank",     "truncated", "dropped_activities",
     "no_launches",   "sampled",         "skewed",           "no_steps",    "cpu_only",  "merged",
@@ -31,6 +33,39 @@ bool ranks_fault(struct ranks *run, enum ranks_fault_kind kind, int32_t member, 
     return (kept && VECTOR_ADD(run->faults, run->fault_count, run->fault_capacity,
                                (struct ranks_fault){kind, member, kept})) ||
            error_memory(err);
+}
+
+/* What a fault tells of its file; of none, all. */
+static const char *told_of(const struct ranks *run, const struct ranks_fault *fault)
+{
+    const char *path = fault->member >= 0 ? run->members[fault->member].path : "";
+    return text_starts_with(fault->text, path) ? fault->text + strlen(path) : fault->text;
+}
+
+void ranks_faults_tell(const struct ranks *run, const char *before, struct text *out)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < run->fault_count; i++) {
+        const struct ranks_fault *fault = &run->faults[i];
+        const char *rest = told_of(run, fault);
+        int path = (int)(rest - fault->text);
+        size_t first = 0, files = 0;
+        while (strcmp(told_of(run, &run->faults[first]), rest) != 0)
+            first++;
+        if (first < i)
+            continue;
+        if (lines++ == MAX_TOLD) {
+            text_format(out, "... and %zu more of such (--json has all)\n", run->fault_count - i);
+            return;
+        }
+        for (size_t k = i + 1; path > 0 && k < run->fault_count; k++)
+            files += strcmp(told_of(run, &run->faults[k]), rest) == 0 &&
+                     strncmp(run->faults[k].text, fault->text, (size_t)path) != 0;
+        text_format(out, "%s%.*s", before, path, fault->text);
+        if (files > 0)
+            text_format(out, " and %zu other file%s", files, files > 1 ? "s" : "");
+        text_format(out, "%s\n", rest);
+    }
 }
 
 /* --- files ---------------------------------------------------------------------------------------------- */

@@ -129,6 +129,9 @@ struct ranks {
 bool ranks_fault(struct ranks *run, enum ranks_fault_kind kind, int32_t member, struct error *err,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Adds a line for each fault, twenty at most, after `before`; files of which the same is told share one. */
+void ranks_faults_tell(const struct ranks *run, const char *before, struct text *out);
+
 /* Finds the ranks in files, folders, and what patterns of names match ("run/rank*.json"). A file alone is read, since
  * it may hold several ranks; ranks_load then has it at once. On failure *run holds nothing; on success the caller calls ranks_release. */
 bool ranks_open(struct ranks *run, const char *const *paths, size_t count, struct error *err);
