@@ -43,28 +43,66 @@ static const char *const class_reasons[PLANNED_CLASSES] = {
     [PLANNED_UNKNOWN] = "the trace does not say why",
 };
 
+static double more_of(const struct planned_row *row)
+{
+    return row->measured - row->planned;
+}
+
 static void print_row(const struct planned_row *row, struct text *out)
 {
     text_format(out, "%10.3f  %10.3f  %+10.3f  ", 1e3 * row->measured, 1e3 * row->planned,
-                1e3 * (row->measured - row->planned));
+                1e3 * more_of(row));
 }
 
-static void tell(const struct planned_row *row, struct text *out)
+static bool is_wait(const struct planned_row *row)
 {
-    text_format(out, "%s %.3f ms, plan %.3f ms: %s", class_words[row->class], 1e3 * row->measured,
-                1e3 * row->planned,
-                row->measured > row->planned ? class_reasons[row->class] : "less than the plan expects");
+    return row->class == PLANNED_SKEW || row->class == PLANNED_PIPELINE;
 }
 
-/* The largest difference in the direction of the step's. */
+/* The largest difference in the direction of the step's. Waits for stages and for ranks count together: which of them a
+ * bubble becomes is up to its end. */
 static const struct planned_row *first_row(const struct explain_planned *planned)
 {
-    double sign = planned->measured < planned->planned ? -1 : 1;
+    double sign = planned->measured < planned->planned ? -1 : 1, waits = 0;
     int i = 0;
+    for (int k = 0; k < PLANNED_CLASSES; k++)
+        waits += is_wait(&planned->classes[k]) ? more_of(&planned->classes[k]) : 0;
     while (i < PLANNED_CLASSES - 1 &&
-           (planned->classes[i].measured - planned->classes[i].planned) * sign <= 0)
+           (more_of(&planned->classes[i]) * sign <= 0 ||
+            (is_wait(&planned->classes[i]) && waits * sign < SHOWN * planned->measured)))
         i++;
     return &planned->classes[i];
+}
+
+/* How many ranks compute so much longer than planned that others wait for them; 0: all about alike. */
+static size_t slow_ranks(const struct explain_planned *planned, const struct planned_row *row)
+{
+    double sum = 0, most = planned->rank_count > 1 ? more_of(&planned->ranks[0]) : 0;
+    size_t slow = 0;
+    for (size_t i = 0; i < planned->rank_count; i++) {
+        sum += more_of(&planned->ranks[i]);
+        slow += more_of(&planned->ranks[i]) > 0.9 * most;
+    }
+    bool apart = (is_wait(row) || row->class == PLANNED_COMPUTE) && most >= more_of(row) &&
+                 most > 1.5 * sum / (double)planned->rank_count;
+    return apart && more_of(row) > 0 ? slow : 0;
+}
+
+static void tell(const struct explain_planned *planned, struct text *out)
+{
+    const struct planned_row *row = first_row(planned);
+    size_t slow = slow_ranks(planned, row);
+    const char *reason = more_of(row) > 0 ? class_reasons[row->class] : "less than the plan expects";
+    if (slow == 0) {
+        text_add(out, class_words[row->class]);
+    } else {
+        row = &planned->ranks[0];
+        reason = "the others wait for it: its device is slower, or has more work";
+        text_format(out, "compute of rank %d", row->rank);
+        if (slow > 1)
+            text_format(out, " and %zu more", slow - 1);
+    }
+    text_format(out, " %.3f ms, plan %.3f ms: %s", 1e3 * row->measured, 1e3 * row->planned, reason);
 }
 
 void explain_print_planned(const struct explain_planned *planned, struct text *out)
@@ -76,16 +114,16 @@ void explain_print_planned(const struct explain_planned *planned, struct text *o
                     mismatch->planned, i + 1 < planned->mismatch_count ? "" : "\n");
     }
     const struct planned_row *first = first_row(planned);
-    if (fabs(first->measured - first->planned) < SHOWN * planned->measured)
+    if (fabs(more_of(first)) < SHOWN * planned->measured)
         text_format(out, "as planned: no class of time differs by %g %% of a step", 100 * SHOWN);
     else
-        tell(first, out);
+        tell(planned, out);
     text_format(out, "\n\n%10s  %10s  %10s  ms a step, mean of ranks\n%10.3f  %10.3f  %+10.3f  step\n",
                 "measured", "planned", "difference", 1e3 * planned->measured, 1e3 * planned->planned,
                 1e3 * (planned->measured - planned->planned));
     for (int i = 0; i < PLANNED_CLASSES; i++) {
         const struct planned_row *row = &planned->classes[i];
-        if (fabs(row->measured - row->planned) < SHOWN * planned->measured && row->class != PLANNED_COMPUTE)
+        if (fabs(more_of(row)) < SHOWN * planned->measured && row->class != PLANNED_COMPUTE)
             continue;
         print_row(row, out);
         text_format(out, "%s\n", class_words[row->class]);
@@ -131,7 +169,7 @@ static const struct field place_fields[] = {
 void explain_write_planned(const struct explain_planned *planned, struct json *json)
 {
     struct text says = {0};
-    tell(first_row(planned), &says);
+    tell(planned, &says);
     json_open(json, "plan", '{');
     json_string(json, "says", text_within(&says, json->out));
     json_number(json, "measured", planned->measured);
