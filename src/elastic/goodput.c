@@ -59,6 +59,16 @@ static void release_seats(struct seat *seats, int count)
     free(seats);
 }
 
+static double trained(const struct measuring *measuring, int variant, int seed)
+{
+    const struct elastic_result *result =
+        &measuring->results[(size_t)seed * (size_t)measuring->count + (size_t)variant];
+    double horizon = 0;
+    for (int i = 0; i < ELASTIC_CAUSE_COUNT; i++)
+        horizon += result->seconds[i];
+    return result->seconds[ELASTIC_TRAINED] / horizon;
+}
+
 /* Sums a variant's results in the order of seeds. */
 static void sum_up(const struct measuring *measuring, int variant, int seeds, double *values,
                    struct goodput *goodput)
@@ -73,7 +83,7 @@ static void sum_up(const struct measuring *measuring, int variant, int seeds, do
             horizon += result->seconds[i];
         for (int i = 0; i < ELASTIC_CAUSE_COUNT; i++)
             goodput->share[i] += result->seconds[i] / horizon;
-        values[seed] = result->seconds[ELASTIC_TRAINED] / horizon;
+        values[seed] = trained(measuring, variant, seed);
         goodput->mean += values[seed];
         goodput->horizon += horizon;
         goodput->losses += (double)result->losses;
@@ -91,6 +101,22 @@ static void sum_up(const struct measuring *measuring, int variant, int seeds, do
     sort_doubles(values, seeds);
     goodput->low = quantile_of(values, seeds, 0.05);
     goodput->high = quantile_of(values, seeds, 0.95);
+}
+
+/* How far each variant lies behind the best one, run by run. */
+static void compare(const struct measuring *measuring, int seeds, double *values, struct goodput *results)
+{
+    int best = 0;
+    for (int i = 1; i < measuring->count; i++)
+        best = results[i].mean > results[best].mean ? i : best;
+    for (int i = 0; i < measuring->count; i++) {
+        for (int seed = 0; seed < seeds; seed++)
+            values[seed] = trained(measuring, best, seed) - trained(measuring, i, seed);
+        sort_doubles(values, seeds);
+        results[i].behind = results[best].mean - results[i].mean;
+        results[i].behind_low = quantile_of(values, seeds, 0.05);
+        results[i].behind_high = quantile_of(values, seeds, 0.95);
+    }
 }
 
 static bool check_question(const struct elastic_variant *variants, int count,
@@ -135,6 +161,8 @@ bool goodput_measure(const struct elastic_variant *variants, int count, const st
         }
     for (int i = 0; ok && i < count; i++)
         sum_up(&measuring, i, seeds, values, &results[i]);
+    if (ok)
+        compare(&measuring, seeds, values, results);
     release_seats(measuring.seats, threads);
     free(measuring.results);
     free(values);

@@ -31,9 +31,11 @@ struct elastic_variant {
 };
 
 struct goodput {
-    double mean;                       /* share of the time of all nodes at full speed that was of use */
-    double low, high;                  /* 90 % interval over seeds: quantiles 5 % and 95 % */
-    double share[ELASTIC_CAUSE_COUNT]; /* mean share of the time by cause; the sum is 1 */
+    double mean;      /* share of the time of all nodes at full speed that was of use */
+    double low, high; /* 90 % interval over seeds: quantiles 5 % and 95 % */
+    double behind, behind_low,
+        behind_high; /* the best of those measured together, less this one, on equal traces */
+    double share[ELASTIC_CAUSE_COUNT];             /* mean share of the time by cause; the sum is 1 */
     double losses, restarts, changes, saves, slow; /* mean number per run */
     double horizon;                                /* seconds of a run */
     int seeds;

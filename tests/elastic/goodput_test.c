@@ -68,6 +68,34 @@ static void a_job_waits_for_its_slow_nodes(void **unused)
     elastic_rates_release(&rates);
 }
 
+/* Answers are compared run by run: each of the runs, played alone, has its own difference. */
+static void answers_are_compared_on_the_same_runs(void **unused)
+{
+    struct elastic_rates rates = rates_of(24, 4, 16);
+    struct elastic_variant variants[2] = {variant_of("restart", &rates), variant_of("restart", &rates)};
+    struct failure_model model = {
+        .nodes = 24, .batch = 1, .slow_rate = 1e-6, .slow_speed = 0.7, .slow_time = 30000};
+    struct failure_source source = {.model = &model, .horizon = 3e6, .seed = 5, .seeds = 20};
+    struct goodput results[2], alone[2];
+    struct error err;
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    (void)unused;
+    variants[1].setup.slow_answer = SLOW_MOVED;
+    variants[1].setup.slow_detect = 60;
+    assert_true(goodput_measure(variants, 2, &source, NULL, results, &err));
+    assert_true(results[0].behind > 0 && results[1].behind == 0 && results[1].behind_high == 0);
+    assert_true(fabs(results[1].mean - results[0].mean - results[0].behind) < 1e-12);
+    source.seeds = 1;
+    for (; source.seed < 25; source.seed++) {
+        assert_true(goodput_measure(variants, 2, &source, NULL, alone, &err));
+        least = fmin(least, alone[1].mean - alone[0].mean);
+        most = fmax(most, alone[1].mean - alone[0].mean);
+    }
+    assert_true(least <= results[0].behind_low && results[0].behind_low < results[0].behind);
+    assert_true(results[0].behind < results[0].behind_high && results[0].behind_high <= most);
+    elastic_rates_release(&rates);
+}
+
 struct job {
     int gpus;
     const char *system;
@@ -436,6 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_waits_for_its_slow_nodes),
+        cmocka_unit_test(answers_are_compared_on_the_same_runs),
         cmocka_unit_test(goodput_is_the_expected_ettr_where_it_holds),
         cmocka_unit_test(best_interval_is_the_square_root),
         cmocka_unit_test(nothing_lost_needs_no_saves),

@@ -21,6 +21,8 @@ static void complete_row(const struct goodput_rows *answer, struct goodput_row *
     double restart = costs->detect + costs->restart + costs->load;
     row->spares = row->variant.policy->fixed ? row->variant.setup.spares : INT64_MIN;
     row->slow_policy = answer->slow ? slow_answer_names[row->variant.setup.slow_answer] : NULL;
+    if (answer->slow_answer_count < 2)
+        row->goodput.behind = row->goodput.behind_low = row->goodput.behind_high = NAN;
     if (!answer->drawn || answer->slow || model->repair > 0 || model->batch > 1 ||
         model->life != FAILURE_EXPONENTIAL || row->variant.policy != elastic_policy_named("restart") ||
         row->variant.setup.spares > 0 || row->variant.setup.need > 0 || !isfinite(costs->interval))
@@ -68,6 +70,9 @@ static const struct field row_fields[] = {
     FIELD_OUT(struct goodput_row, "save_interval", variant.setup.costs.interval, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "spares", spares, FIELD_INT64),
     FIELD(struct goodput_row, slow_policy, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct goodput_row, "behind", goodput.behind, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "behind_low", goodput.behind_low, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "behind_high", goodput.behind_high, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "losses", goodput.losses, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "slowdowns", goodput.slow, FIELD_DOUBLE),
     FIELD_OUT(struct goodput_row, "restarts", goodput.restarts, FIELD_DOUBLE),
@@ -361,6 +366,24 @@ static bool set_spares(const struct goodput_rows *answer, struct elastic_variant
     return true;
 }
 
+/* The answers to slow nodes of each policy, which follow each other. */
+static bool measure_together(struct goodput_rows *answer, const struct failure_source *source,
+                             struct parallel *pool, struct error *err)
+{
+    struct elastic_variant variants[SLOW_ANSWERS];
+    struct goodput results[SLOW_ANSWERS];
+    int count = answer->slow_answer_count;
+    for (int first = 0; first + count <= answer->count; first += count) {
+        for (int i = 0; i < count; i++)
+            variants[i] = answer->rows[first + i].variant;
+        if (!goodput_measure(variants, count, source, pool, results, err))
+            return false;
+        for (int i = 0; i < count; i++)
+            answer->rows[first + i].goodput = results[i];
+    }
+    return true;
+}
+
 static bool measure(struct goodput_rows *answer, struct parallel *pool, struct progress *progress,
                     struct error *err)
 {
@@ -382,10 +405,11 @@ static bool measure(struct goodput_rows *answer, struct parallel *pool, struct p
         if (best_interval &&
             !(measured = goodput_best_interval(variant, &source, pool, interval, &row->goodput, err)))
             return false;
-        if (!measured && !goodput_measure(variant, 1, &source, pool, &row->goodput, err))
+        if (!measured && answer->slow_answer_count < 2 &&
+            !goodput_measure(variant, 1, &source, pool, &row->goodput, err))
             return false;
     }
-    return true;
+    return answer->slow_answer_count < 2 || measure_together(answer, &source, pool, err);
 }
 
 static bool measure_all(struct goodput_rows *answer, struct parallel *pool, struct error *err)

@@ -122,6 +122,29 @@ static void print_policies(const struct goodput_rows *answer, struct text *out)
     }
 }
 
+/* Which answer to slow nodes pays, for each policy, and by how much: the runs of one policy meet the same losses. */
+static void print_answers(const struct goodput_rows *answer, struct text *out)
+{
+    int count = answer->slow_answer_count;
+    for (int first = 0; count > 1 && first + count <= answer->count; first += count) {
+        const struct goodput_row *rows = &answer->rows[first], *best = rows;
+        for (int i = 1; i < count; i++)
+            best = rows[i].goodput.mean > best->goodput.mean ? &rows[i] : best;
+        text_format(out, "%s%s: %s pays most", first == 0 ? "\n" : "", best->variant.policy->name,
+                    best->slow_policy);
+        for (int i = 0; i < count; i++) {
+            const struct goodput *other = &rows[i].goodput;
+            if (&rows[i] == best)
+                continue;
+            text_format(out, "; over %s %.2f points", rows[i].slow_policy, 100 * other->behind);
+            if (other->seeds > 1)
+                text_format(out, " (%.2f to %.2f%s)", 100 * other->behind_low, 100 * other->behind_high,
+                            other->behind_low > 0 ? "" : ", which may be chance");
+        }
+        text_add(out, "\n");
+    }
+}
+
 static bool is_printed(const struct goodput_rows *answer, int cause)
 {
     return cause != ELASTIC_SLOW || answer->slow;
@@ -148,6 +171,7 @@ void goodput_print(const struct goodput_rows *answer, struct text *out)
 {
     print_head(answer, out);
     print_policies(answer, out);
+    print_answers(answer, out);
     print_causes(answer, out);
     print_expectation(answer, out);
     print_notes(answer, out);
