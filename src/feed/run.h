@@ -8,6 +8,7 @@
 
 #include "comm/comm.h"
 #include "feed/checkpoint/checkpoint.h"
+#include "feed/limits.h"
 #include "feed/loader/accelerator.h"
 #include "feed/loader/order.h"
 #include "feed/origin.h"
@@ -64,6 +65,7 @@ struct run_result {
     struct origin origin;         /* of the training data; on rank 0 */
     bool device_counted;
     int64_t device_read, device_written; /* bytes of the device under the data during the run */
+    struct limits_look seen;             /* by this process, sum over the training of all epochs */
     double cpu_seconds;                  /* of this process */
     double throttled; /* seconds that control groups throttled it, sum over its processors */
     /* The run was stopped while threads waited for storage. They use the objects in the options until the

@@ -160,6 +160,14 @@ static bool counters(const struct run *run, int64_t *read, int64_t *written)
     return known;
 }
 
+static void look_at_limits(const struct run *run, struct limits_look *look)
+{
+    struct error ignored;
+    char *path = is_local(run) ? storage_path(run->options->loader.storage, "", &ignored) : NULL;
+    limits_look(path, look);
+    free(path);
+}
+
 static void run_device_start(struct run *run)
 {
     run->result->device_counted = counters(run, &run->device_read, &run->device_written);
@@ -282,10 +290,14 @@ static bool run_epoch(struct run *run, int epoch, struct error *err)
 {
     if (!prepare(run, epoch, err))
         return false;
+    struct limits_look before, after;
+    look_at_limits(run, &before);
     int64_t start = clock_nanoseconds();
     if (!train(run, epoch, err))
         return false;
     int64_t end = clock_nanoseconds();
+    look_at_limits(run, &after);
+    limits_add(&run->result->seen, &before, &after);
     run_origin_read(run, epoch, METRICS_TRAIN);
     for (int i = 0; i < run->options->accelerators; i++)
         metrics_epoch(&run->result->metrics, run->first + i, epoch, start, end);

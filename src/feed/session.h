@@ -42,6 +42,9 @@ struct session_host {
     double read_delayed; /* part of it without a processor */
     double decoded;      /* part of it that decoding and comparing took, in seconds of a processor */
     double throttled;    /* seconds that control groups throttled its processes */
+    double read_cpu;     /* part of read_busy on a processor, with decoding */
+    int readers;         /* threads */
+    struct limits_look seen;
 };
 
 #define SESSION_MAX_CHECKS 8
@@ -175,6 +178,8 @@ struct session_probe {
     double au;        /* 0..1, without the excluded steps */
     double error;     /* standard error of au, from the steps' spread between accelerators and probes */
     bool met;
+    int readers; /* threads of all processes */
+    double rate; /* bytes/s */
 };
 
 struct session_max {
@@ -188,12 +193,14 @@ struct session_max {
     char unjudged[512]; /* why */
     struct session_probe probes[SESSION_MAX_PROBES];
     int probe_count;
+    struct limits limits; /* of the last probe that was judged, which missed the target if any did */
 };
 
 /* Doubles the number of accelerators until AU misses its target, then bisects; runs both ends of the final
- * interval a second time. One epoch per probe; at most `limit` accelerators per process. A probe without a
- * verdict (it measured memory, no step counts, or the host could not keep up) ends the search: *found keeps
- * what the probes before it found. If it was the first one, the error is that of session_passed. */
+ * interval a second time. Where these leave open what limits, twice as many accelerators as missed the target
+ * are tried, too. One epoch per probe; at most `limit` accelerators per process. A probe without a verdict (it
+ * measured memory, no step counts, or the host could not keep up) ends the search: *found keeps what the probes
+ * before it found. If it was the first one, the error is that of session_passed, with what limits. */
 bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err);
 
 /* Returns true if checks, AU and rules passed; else the error says which failed. On rank 0. */

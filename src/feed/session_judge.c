@@ -46,6 +46,9 @@ static struct rank_facts own_facts(const struct session *session)
                 .read_delayed = run->counts.delayed,
                 .decoded = run->counts.decode_cpu + run->counts.verify_cpu,
                 .throttled = run->throttled,
+                .read_cpu = run->counts.read_cpu + run->counts.decode_cpu + run->counts.verify_cpu,
+                .readers = run->counts.threads,
+                .seen = run->seen,
             },
         .first_of_host = comm_local_rank(comm) == 0,
         .device_read = run->device_counted ? run->device_read : -1,
@@ -93,6 +96,9 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     host->read_delayed += facts.host.read_delayed;
     host->decoded += facts.host.decoded;
     host->throttled = fmax(host->throttled, facts.host.throttled);
+    host->read_cpu += facts.host.read_cpu;
+    host->readers += facts.host.readers;
+    host->seen.counters[LIMITS_OWN_READ] += facts.host.seen.counters[LIMITS_OWN_READ];
     return true;
 }
 

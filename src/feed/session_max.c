@@ -32,29 +32,90 @@ static double error_of(const struct metrics *metrics)
 struct judgement {
     struct session_probe probe;
     char unjudged[sizeof((struct session_max *)0)->unjudged]; /* why there is no verdict; "": there is one */
+    struct limits limits;
 };
 
+/* Finds the runs that missed the target with the fewest and the most readers. */
+static void find_rates(const struct session_max *found, const struct session_probe *last,
+                       struct limits_facts *facts)
+{
+    struct limits_rate *few = &facts->rates[0], *many = &facts->rates[1];
+    for (int i = 0; i <= found->probe_count; i++) {
+        const struct session_probe *probe = i < found->probe_count ? &found->probes[i] : last;
+        if (probe->met || probe->readers == 0)
+            continue;
+        facts->missed = true;
+        if (few->readers == 0 || probe->readers < few->readers)
+            *few = (struct limits_rate){probe->readers, probe->rate};
+        if (probe->readers > many->readers)
+            *many = (struct limits_rate){probe->readers, probe->rate};
+    }
+    if (many->readers < 1.5 * few->readers) /* too few more to show anything */
+        *few = *many = (struct limits_rate){0};
+}
+
+/* Judges what limits each host; they must agree. */
+static void find_limits(const struct session *session, const struct session_max *found,
+                        const struct metrics_figures *figures, struct judgement *to)
+{
+    for (int i = 0; i < session->host_count; i++) {
+        const struct session_host *host = &session->hosts[i];
+        struct limits_facts facts = {
+            .seen = host->seen,
+            .busy = host->read_busy,
+            .cpu = host->read_cpu,
+            .delayed = host->read_delayed,
+            .readers = host->readers,
+            .throttled = host->throttled,
+            .bytes = (double)figures->all.bytes / session->host_count,
+            .au = figures->au,
+            .au_target = session->run.whole.options.au_target,
+            .from_storage = origin_share(&session->run.origin),
+        };
+        struct limits limits;
+        find_rates(found, &to->probe, &facts);
+        limits_judge(&facts, &limits);
+        if (i == 0)
+            to->limits = limits;
+        else if (limits.resource != to->limits.resource) {
+            snprintf(to->limits.text, sizeof to->limits.text, "not clear: %s on %s, %s on %s",
+                     limits_words[to->limits.resource], session->hosts[0].name, limits_words[limits.resource],
+                     host->name);
+            to->limits.resource = LIMITS_UNCLEAR;
+            return;
+        }
+    }
+}
+
 /* A miss is a measurement, too; any other failure is none. False: not enough memory. */
-static bool judge(struct session *session, struct judgement *to, struct error *err)
+static bool judge(struct session *session, const struct session_max *found, struct judgement *to,
+                  struct error *err)
 {
     struct metrics_figures figures;
     const struct metrics *whole = &session->run.whole;
-    if ((session->verdict != SESSION_TOO_SLOW && !session_passed(session, err)) ||
-        !metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err)) {
+    bool measured = metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err);
+    if (measured) {
+        for (int i = 0; i < session->host_count; i++)
+            to->probe.readers += session->hosts[i].readers;
+        to->probe.rate = figures.bytes_per_second;
+        to->probe.met = figures.met;
+        find_limits(session, found, &figures, to);
+    }
+    if (!measured || (session->verdict != SESSION_TOO_SLOW && !session_passed(session, err))) {
         snprintf(to->unjudged, sizeof to->unjudged, "%.511s", err->text);
         return !error_is_memory(err);
     }
     to->probe.au = figures.au;
     to->probe.error = error_of(whole);
-    to->probe.met = figures.met;
     return true;
 }
 
 /* Judges the probe on rank 0, which tells the others. */
-static bool measure(struct session *session, struct judgement *to, struct error *err)
+static bool measure(struct session *session, const struct session_max *found, struct judgement *to,
+                    struct error *err)
 {
     struct comm *comm = session->options.run.comm;
-    bool ok = session_judge(session, err) && (comm_rank(comm) > 0 || judge(session, to, err));
+    bool ok = session_judge(session, err) && (comm_rank(comm) > 0 || judge(session, found, to, err));
     return comm_agree(comm, ok, "a probe", err) && comm_broadcast(comm, to, sizeof *to, "a probe", err);
 }
 
@@ -86,8 +147,10 @@ static bool probe(struct search *search, int accelerators, struct session_probe 
     }
     if (!session->run.complete)
         return error_set(err, ERROR_FAILED, "stopped before the maximum number of accelerators was found");
-    if (!measure(session, &judgement, err))
+    if (!measure(session, found, &judgement, err))
         return false;
+    if (*judgement.limits.text)
+        found->limits = judgement.limits;
     if (*judgement.unjudged)
         return unjudged(found, accelerators, judgement.unjudged, err);
     *to = judgement.probe;
@@ -146,6 +209,19 @@ static bool gallop(struct search *search, int limit, struct session_probe *good,
     }
 }
 
+/* Tries twice as many as missed the target, which shows whether more readers get more. */
+static void double_up(struct search *search, int accelerators, int limit)
+{
+    struct session_probe ignored;
+    struct error none;
+    struct session_max *found = search->found;
+    if (found->limits.resource != LIMITS_UNCLEAR || found->probe_count == 0 || accelerators > limit / 2)
+        return;
+    const struct session_max before = *found;
+    if (!probe(search, 2 * accelerators, &ignored, &none)) /* too few files for so many, as a rule */
+        *found = before;
+}
+
 bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err)
 {
     const struct workload *workload = session->options.run.workload;
@@ -163,6 +239,8 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
                  (bad.accelerators == 0 || halve(&search, &good, &bad, err)) &&
                  (good.accelerators == 0 || repeat(&search, &good, err)) &&
                  (bad.accelerators == 0 || repeat(&search, &bad, err));
+    if (ended && bad.accelerators > 0)
+        double_up(&search, bad.accelerators, limit);
     found->au_target = target;
     found->bounded = bad.accelerators > 0;
     found->accelerators = processes * good.accelerators;
@@ -192,6 +270,8 @@ static const struct field probe_fields[] = {
     FIELD(struct session_probe, au, FIELD_DOUBLE, 0, 0),
     FIELD_OUT(struct session_probe, "standard_error", error, FIELD_DOUBLE),
     FIELD(struct session_probe, met, FIELD_FLAG, 0, 0),
+    FIELD_OUT(struct session_probe, "readers", readers, FIELD_INT),
+    FIELD_OUT(struct session_probe, "bytes_per_second", rate, FIELD_DOUBLE),
 };
 
 void session_write_max(const struct session_max *max, struct json *json)
@@ -200,5 +280,6 @@ void session_write_max(const struct session_max *max, struct json *json)
     fields_write(max, max_fields, max->bounded ? 3 : 2, json);
     fields_write(max, end_fields, max->unjudged_at > 0 ? 3 : 1, json);
     FIELDS_LIST(max->probes, max->probe_count, probe_fields, json, "probes");
+    limits_write(&max->limits, json);
     json_close(json);
 }

@@ -43,9 +43,11 @@ struct storage_facts {
     char file_system[64]; /* "ext4", "nfs4", "fuse.sshfs"; "unknown" */
     char device[64];      /* "nvme0n1p2"; "unknown" without a single block device */
     enum storage_backing backing;
-    bool counted;       /* the two below are known: not on overlay, tmpfs, btrfs or network file systems */
+    bool counted;       /* all below are known: not on overlay, tmpfs, btrfs or network file systems */
     int64_t read_bytes; /* of the device since the machine started, by all processes */
     int64_t written_bytes;
+    double busy;   /* seconds in which it had a request */
+    double queued; /* seconds, summed over all requests under way */
 };
 
 bool storage_facts(const char *path, struct storage_facts *facts, struct error *err);

@@ -214,6 +214,10 @@ void feed_report_max(const struct session_max *max, struct text *out)
         text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators, 100.0 * probe->au,
                     100.0 * probe->error, probe->met ? "" : "missed");
     }
+    if (*max->limits.text) {
+        text_add(out, "\n");
+        limits_report(&max->limits, out);
+    }
     bool again = max->unjudged_at == max->accelerators || max->unjudged_at == max->fails_at;
     text_format(out, "\n%s%d accelerator%s kept %.0f %% busy or more",
                 max->unjudged_at > 0 && !again ? "at least " : "", max->accelerators,
