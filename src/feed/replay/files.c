@@ -145,7 +145,8 @@ static bool may_be_marked(const char *folder, struct error *err)
     do
         entry = readdir(open);
     while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                     strcmp(entry->d_name, "lost+found") == 0));
+                     strcmp(entry->d_name, "lost+found") == 0 ||
+                     strcmp(entry->d_name, IO_MARK ".part") == 0)); /* of one that was killed */
     bool empty =
         !entry || error_set(err, ERROR_INPUT,
                             "%s has '%.80s', and a replay writes and removes files in its folder: choose "

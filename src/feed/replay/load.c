@@ -14,7 +14,7 @@
 /* The last op of a thread on a file or a descriptor. */
 struct last {
     uint32_t thread;
-    uint64_t count; /* of the thread's ops, with it */
+    uint64_t count; /* of the steps of the thread's ops, to the end of it: io_wait */
     int64_t end_ns;
 };
 
@@ -27,6 +27,7 @@ struct lasts {
 struct order {
     struct lasts all;
     struct last change, write, open; /* count 0: none yet */
+    bool moved;                      /* it was read or written */
 };
 
 /* Calls of a class are replayed if they worked, if they failed; use a descriptor; change names or lengths. */
@@ -56,6 +57,7 @@ struct loading {
     uint32_t *open_handles; /* by id of descriptors; NONE */
     size_t open_capacity;
     struct order *files, *handles;
+    struct last began; /* the begin of the last op that was the first to read or write its file */
     size_t order_capacity;
 };
 
@@ -218,7 +220,7 @@ static bool wait_for(struct loading *loading, struct io_op *op, uint32_t thread,
     if (last->count == 0 || last->thread == thread)
         return true;
     for (uint32_t i = op->wait; i < op->wait + op->waits; i++)
-        if (plan->waits[i].thread == last->thread) {
+        if (plan->waits[i].thread == last->thread && plan->waits[i].count % 2 == last->count % 2) {
             if (plan->waits[i].count < last->count)
                 plan->waits[i].count = last->count;
             return true;
@@ -268,9 +270,13 @@ static bool order_on_file(struct loading *loading, struct io_op *op, uint32_t fi
 static bool order_op(struct loading *loading, struct io_op *op, uint32_t thread, struct error *err)
 {
     int64_t took = op->event.latency_ns > 0 ? op->event.latency_ns : 0;
-    const struct last self = {thread, loading->plan->threads[thread].count + 1, op->start_ns + took};
+    const struct last self = {thread, 2 * (loading->plan->threads[thread].count + 1), op->start_ns + took};
+    struct order *of = &loading->files[op->file];
     op->wait = (uint32_t)loading->plan->wait_count;
-    bool done = order_on_file(loading, op, op->file, &self) &&
+    op->first = !of->moved && (op->event.class == TRACE_READ || op->event.class == TRACE_WRITE);
+    of->moved |= op->first;
+    bool done = (!op->first || wait_for(loading, op, thread, &loading->began)) &&
+                order_on_file(loading, op, op->file, &self) &&
                 (op->second == 0 || order_on_file(loading, op, op->second, &self));
     if (done && op->handle != NONE) {
         struct order *order = &loading->handles[op->handle];
@@ -281,6 +287,8 @@ static bool order_op(struct loading *loading, struct io_op *op, uint32_t thread,
         if (op->event.class == TRACE_OPEN)
             order->open = self;
     }
+    if (op->first)
+        loading->began = (struct last){thread, self.count - 1, op->start_ns};
     return done || error_memory(err);
 }
 

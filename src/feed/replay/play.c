@@ -26,7 +26,7 @@ struct opened {
 };
 
 struct copy_state {
-    atomic_uint_fast64_t *done; /* ops of each thread */
+    atomic_uint_fast64_t *done; /* steps of each thread: io_wait */
     struct opened *handles;
 };
 
@@ -77,8 +77,10 @@ static bool all_done(const struct playing *playing, const struct io_op *op)
 {
     const struct io_wait *waits = playing->player->plan->waits; /* NULL: nothing waits */
     const struct copy_state *copy = &playing->player->copies[playing->copy];
+    bool fastest = playing->player->options->fastest; /* begins in any order */
     for (uint32_t i = op->wait; i < op->wait + op->waits; i++)
-        if (atomic_load(&copy->done[waits[i].thread]) < waits[i].count)
+        if (atomic_load(&copy->done[waits[i].thread]) < waits[i].count &&
+            !(fastest && waits[i].count % 2 == 1))
             return false;
     return true;
 }
@@ -98,11 +100,12 @@ static void wait_for_others(struct playing *playing, const struct io_op *op)
     pthread_mutex_unlock(&player->lock);
 }
 
-static void tell_done(struct playing *playing)
+/* Counts a step, of which others are told if they may wait for it. */
+static void take_step(struct playing *playing, bool tells)
 {
     struct player *player = playing->player;
     atomic_fetch_add(&player->copies[playing->copy].done[playing->thread], 1);
-    if (atomic_load(&player->sleepers) == 0)
+    if (!tells || atomic_load(&player->sleepers) == 0)
         return;
     pthread_mutex_lock(&player->lock);
     pthread_cond_broadcast(&player->change);
@@ -333,16 +336,18 @@ static bool play_op(struct playing *playing, const struct io_op *op, struct io_d
     if (is_over(player))
         return false;
     int64_t begin = clock_nanoseconds();
+    take_step(playing, op->first);
+    int64_t called = op->first ? clock_nanoseconds() : begin;
     int64_t result = op->handle != NONE ? call_handle(playing, op, &err) : call_name(playing, op, &err);
     int64_t end = clock_nanoseconds();
-    *done = (struct io_done){begin - player->start_ns, end - begin, result};
+    *done = (struct io_done){begin - player->start_ns, end - called, result};
     if (ends(playing, op, result, &err)) {
         fail(player, &err);
         return false;
     }
     if (is_other(op, result))
         note_other(player, op, result, &err);
-    tell_done(playing);
+    take_step(playing, true);
     return true;
 }
 

@@ -5,7 +5,8 @@
  * Schedule: every call has its recorded distance from the first call of all, so that lateness does not add up: a thread that is
  * late goes on at once until it is not. Order: a thread keeps its own; a call on a descriptor waits for its open, a close for the calls
  * on it, a read for the write that had ended before it, a change of names or of a length for all calls on the file that had ended
- * before. Each such wait is for an earlier call, so that none waits for another in a circle.
+ * before; and files are first read or written in their recorded order, also by threads that did so at nearly the same time. Each
+ * such wait is for an earlier call, so that none waits for another in a circle.
  *
  * Files lie below a folder, under their recorded paths; nothing outside is touched. */
 #ifndef REHEARSE_FEED_REPLAY_REPLAY_H
@@ -30,7 +31,7 @@ struct io_file {
     bool is_read, warm; /* warm: its first read found it in the page cache */
 };
 
-/* What an op waits for: the first `count` ops of a thread. */
+/* What an op waits for: the first `count` steps of a thread, whose n-th op begins with step 2n - 1 and ends with 2n. */
 struct io_wait {
     uint32_t thread;
     uint64_t count;
@@ -44,6 +45,7 @@ struct io_op {
     uint32_t wait, waits;          /* place and number in io_plan.waits */
     bool fails;                    /* as it did when it was recorded */
     bool drops;                    /* an advice, behind which a read was not from the page cache */
+    bool first;                    /* to read or write its file */
 };
 
 /* One descriptor, from its open to its close. */
