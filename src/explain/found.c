@@ -4,6 +4,7 @@
 #include "names.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define MAX_PRODUCTS 256 /* the longest */
@@ -34,6 +35,14 @@ static enum found_degree told_by(const char *text)
     return word ? word->degree : FOUND_DEGREES;
 }
 
+/* Does it exchange activations, a value for each token and place of the width, of 2 or 4 bytes? */
+static bool has_activations(const struct explain_found *found, const struct explain_kind *kind)
+{
+    double values = (double)found->tokens * (double)found->hidden * (double)kind->count,
+           each = values > 0 ? (double)kind->bytes / values : 0;
+    return fabs(each - 2) < 0.1 || fabs(each - 4) < 0.2;
+}
+
 /* Of a group without a description: by what it does, and how far its ranks lie apart. */
 static enum found_degree shown_by(const struct explain_found *found, const struct explain_kind *kind,
                                   const struct ranks_group *group)
@@ -41,6 +50,8 @@ static enum found_degree shown_by(const struct explain_found *found, const struc
     const struct found_word *word = found_word_in(kind->name);
     if (word)
         return word->degree;
+    if (has_activations(found, kind))
+        return FOUND_TENSOR;
     if ((int64_t)group->rank_count == found->world)
         return FOUND_DATA;
     if (!group->ranks)
@@ -167,6 +178,7 @@ void explain_find_job(struct explain_found *found, const struct explain *explain
     int64_t lanes = (int64_t)explain->lane_count;
     bool messages = false;
     *found = (struct explain_found){.world = explain->run.world > lanes ? explain->run.world : lanes};
+    add_sizes(found, explain);
     for (size_t i = 0; i < explain->run.collective_count; i++)
         messages |= explain->run.collectives[i].message && explain->run.collectives[i].again > 0;
     for (size_t i = 0; i < explain->kind_count; i++) {
@@ -175,7 +187,6 @@ void explain_find_job(struct explain_found *found, const struct explain *explain
             add_group(found, &explain->kinds[i], group);
     }
     add_rest(found, messages);
-    add_sizes(found, explain);
 }
 
 static void tell_number(const char *what, int64_t now, int64_t before, struct text *out)
