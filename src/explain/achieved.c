@@ -3,6 +3,7 @@
 #include "core/statistics.h"
 #include "core/vector.h"
 #include "cost/gemm_near.h"
+#include "names.h"
 #include "sim/replay/products.h"
 
 #include <inttypes.h>
@@ -16,9 +17,7 @@ bool explain_product_type(const char *type, const char *kernel, enum cost_type *
     static const struct {
         const char *name;
         enum cost_type format;
-    } types[] = {{"float", COST_FP32}, {"double", COST_FP64},      {"c10::Half", COST_FP16},
-                 {"Half", COST_FP16},  {"BFloat16", COST_BF16},    {"c10::BFloat16", COST_BF16},
-                 {"Float", COST_FP32}, {"signed char", COST_INT8}, {"Double", COST_FP64}};
+    } types[] = {ROWS_torch_type};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i].name) == 0) {
             bool tf32 =

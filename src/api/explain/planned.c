@@ -2,6 +2,7 @@
 #include "api/explain/explain.h"
 #include "core/fields.h"
 #include "core/statistics.h"
+#include "texts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,39 +10,9 @@
 #define MAX_RANKS 8
 #define SHOWN     0.0005 /* of the step: smaller differences of classes are not listed */
 
-static const char *const class_words[PLANNED_CLASSES] = {
-    [PLANNED_COMPUTE] = "compute",
-    [PLANNED_GRADIENTS] = "exposed exchange of gradients",
-    [PLANNED_SHARDS] = "exposed gathering and scattering of shards",
-    [PLANNED_TENSOR] = "exposed tensor-parallel exchange",
-    [PLANNED_CONTEXT] = "exposed context-parallel exchange",
-    [PLANNED_EXPERT] = "exposed dispatch to experts",
-    [PLANNED_PIPELINE] = "sends, and waiting for other stages",
-    [PLANNED_OTHER] = "exposed exchange of groups that the plan has not",
-    [PLANNED_SKEW] = "waiting for the last rank of a collective",
-    [PLANNED_DATA] = "waiting for data",
-    [PLANNED_COPIES] = "copies",
-    [PLANNED_HOST] = "late launches, and gaps between kernels",
-    [PLANNED_UNKNOWN] = "idle without a known cause",
-};
-
-/* Why more was measured than planned. */
-static const char *const class_reasons[PLANNED_CLASSES] = {
-    [PLANNED_COMPUTE] =
-        "kernels are slower than planned: precision, fusion, clocks, or recomputation that the plan has not",
-    [PLANNED_GRADIENTS] = "overlap is off or buckets are too large",
-    [PLANNED_SHARDS] = "prefetching is off or too short",
-    [PLANNED_TENSOR] = "links inside the node are slower than planned, or its overlap is off",
-    [PLANNED_CONTEXT] = "the ring's transfers are longer than the attention beside them",
-    [PLANNED_EXPERT] = "tokens are unequal, or dispatch is not overlapped",
-    [PLANNED_PIPELINE] = "stages are unequal, or there are fewer micro-batches than planned",
-    [PLANNED_OTHER] = "these groups are not in the plan",
-    [PLANNED_SKEW] = "the plan takes all ranks as equal",
-    [PLANNED_DATA] = "the plan takes data as ready",
-    [PLANNED_COPIES] = "the plan takes copies as covered",
-    [PLANNED_HOST] = "the plan takes the host as ahead of its device",
-    [PLANNED_UNKNOWN] = "the trace does not say why",
-};
+static const struct {
+    const char *what, *reason;
+} class_words[PLANNED_CLASSES] = {ROWS_explain_planned};
 
 static double more_of(const struct planned_row *row)
 {
@@ -92,9 +63,9 @@ static void tell(const struct explain_planned *planned, struct text *out)
 {
     const struct planned_row *row = first_row(planned);
     size_t slow = slow_ranks(planned, row);
-    const char *reason = more_of(row) > 0 ? class_reasons[row->class] : "less than the plan expects";
+    const char *reason = more_of(row) > 0 ? class_words[row->class].reason : "less than the plan expects";
     if (slow == 0) {
-        text_add(out, class_words[row->class]);
+        text_add(out, class_words[row->class].what);
     } else {
         row = &planned->ranks[0];
         reason = "the others wait for it: its device is slower, or has more work";
@@ -126,7 +97,7 @@ void explain_print_planned(const struct explain_planned *planned, struct text *o
         if (fabs(more_of(row)) < SHOWN * planned->measured && row->class != PLANNED_COMPUTE)
             continue;
         print_row(row, out);
-        text_format(out, "%s\n", class_words[row->class]);
+        text_format(out, "%s\n", class_words[row->class].what);
     }
     for (size_t i = 0; planned->stage_count > 1 && i < planned->stage_count; i++)
         if (!isnan(planned->stages[i].measured)) {
