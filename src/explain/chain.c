@@ -59,7 +59,7 @@ static uint32_t last_activity(const struct replay *replay, int64_t device)
     uint32_t last = EXPLAIN_NONE;
     int64_t latest = INT64_MIN;
     for (size_t i = 0; i < replay->count; i++) {
-        int64_t end = replay->activities[i].start + replay->activities[i].duration;
+        int64_t end = replay_end(replay, i);
         if (replay->streams[replay->activities[i].stream].device == device && end > latest) {
             latest = end;
             last = (uint32_t)i;
@@ -79,8 +79,8 @@ static bool note(struct arena *arena, struct explain_lane *lane, const struct re
         return error_memory(err);
     for (size_t i = 0; i < lane->exchange_count; i++) {
         uint32_t activity = lane->exchanges[i];
-        int64_t end = replay->activities[activity].start + replay->activities[activity].duration;
-        lane->chains[i] = (struct explain_chain){causes[graph->starts[activity]], end, INT64_MIN};
+        lane->chains[i] =
+            (struct explain_chain){causes[graph->starts[activity]], replay_end(replay, activity), INT64_MIN};
     }
     for (size_t i = 0; i < steps; i++) {
         uint32_t last = lane->host_steps > 0 ? lane->lasts[i] : last_activity(replay, lane->device);

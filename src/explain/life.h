@@ -21,7 +21,7 @@ struct explain_hour {
 
 struct explain_life {
     struct arena arena;
-    struct explain_hour *hours; /* in the order of their begins, else of their names */
+    struct explain_hour *hours; /* in the order of their names */
     size_t count;
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/stop.h"
 #include "core/vector.h"
+#include "sim/replay/waits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,17 +25,6 @@ struct reading {
     int32_t *step_of; /* of its steps: index in the job's; -1: none */
     struct error *err;
 };
-
-static int64_t launched_at(const struct replay *replay, size_t activity)
-{
-    const struct replay_activity *at = &replay->activities[activity];
-    return at->call >= 0 ? replay->calls[at->call].begin : at->start;
-}
-
-static int64_t end_of(const struct replay *replay, size_t activity)
-{
-    return replay->activities[activity].start + replay->activities[activity].duration;
-}
 
 /* The step in which a time of the host lies; -1: none. */
 static int32_t step_at(const struct reading *reading, int64_t time)
@@ -190,7 +180,8 @@ static bool add_names(struct reading *reading)
         done = *id > 0 || add_name(reading, activity->name, activity->class, id);
         if (!done)
             break;
-        int32_t own = step_at(reading, launched_at(replay, i)), step = own >= 0 ? reading->step_of[own] : -1;
+        int32_t own = step_at(reading, replay_launched(replay, (uint32_t)i)),
+                step = own >= 0 ? reading->step_of[own] : -1;
         explain->names[*id - 1].total += activity->duration;
         explain->names[*id - 1].count++;
         if (step >= 0)
@@ -226,14 +217,14 @@ static bool find_bounds(struct reading *reading, struct explain_lane *lane)
     lane->bounds[count] = reading->steps[count - 1].end;
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i];
-        int64_t launched = launched_at(replay, i), end = end_of(replay, i);
+        int64_t launched = replay_launched(replay, (uint32_t)i), end = replay_end(replay, i);
         if (replay->streams[activity->stream].device != lane->device)
             continue;
         int32_t step = step_at(reading, launched);
         size_t next = step >= 0 ? (size_t)step + 1 : launched < reading->steps[0].begin ? 0 : count + 1;
         if (next <= count && end > lane->bounds[next])
             lane->bounds[next] = end;
-        if (step >= 0 && (lane->lasts[step] == EXPLAIN_NONE || end > end_of(replay, lane->lasts[step])))
+        if (step >= 0 && (lane->lasts[step] == EXPLAIN_NONE || end > replay_end(replay, lane->lasts[step])))
             lane->lasts[step] = (uint32_t)i;
     }
     for (size_t i = 1; i <= count; i++)

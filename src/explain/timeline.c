@@ -37,8 +37,7 @@ static int64_t start_of(const struct maker *maker, uint32_t activity)
 
 static int64_t end_of(const struct maker *maker, uint32_t activity)
 {
-    const struct replay_activity *at = &maker->replay->activities[activity];
-    return at->start + at->duration;
+    return replay_end(maker->replay, activity);
 }
 
 /* ---- what runs ---- */

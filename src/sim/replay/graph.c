@@ -72,11 +72,6 @@ static int64_t time_of(const struct maker *maker, uint32_t event)
     return replay_event_time(maker->replay, &maker->graph->events[event]);
 }
 
-static int64_t end_of(const struct replay *replay, size_t activity)
-{
-    return replay->activities[activity].start + replay->activities[activity].duration;
-}
-
 /* --- typical lags --------------------------------------------------------------------------------------- */
 
 /* Of values in their order. */
@@ -96,7 +91,7 @@ static bool find_typical(struct maker *maker)
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i];
         int32_t before = maker->latest[activity->stream];
-        int64_t gap = before >= 0 ? activity->start - end_of(replay, (size_t)before) : INT64_MAX;
+        int64_t gap = before >= 0 ? activity->start - replay_end(replay, (size_t)before) : INT64_MAX;
         int64_t latency = activity->start - replay_launched(replay, (uint32_t)i);
         if (gap >= 0 && gap < 20 * MICROSECOND && (activity->call < 0 || latency > 50 * MICROSECOND))
             gaps[gap_count++] = gap;
@@ -207,7 +202,7 @@ static bool infer_ended(struct maker *maker, struct causes *causes, uint32_t eve
     const struct replay_activity *activity = &replay->activities[maker->graph->events[event].item];
     for (size_t back = 1; back <= MAX_LOOK_BACK && back <= maker->ended; back++) {
         uint32_t other = maker->by_end[maker->ended - back];
-        int64_t end = end_of(replay, other);
+        int64_t end = replay_end(replay, other);
         if (end <= known || activity->start - end > window)
             return false;
         if (!is_beside(replay, other, activity))
@@ -230,7 +225,7 @@ static void infer_draining(struct maker *maker, struct causes *causes, uint32_t 
         int32_t other = maker->latest[i];
         if (other < 0 || !is_beside(replay, (size_t)other, activity))
             continue;
-        int64_t rest = end_of(replay, (size_t)other) - activity->start;
+        int64_t rest = replay_end(replay, (size_t)other) - activity->start;
         if (rest >= 0 && rest < best_rest && rest * DRAIN_SHARE <= replay->activities[other].duration) {
             best = other;
             best_rest = rest;
@@ -247,7 +242,7 @@ static void infer_stream(struct maker *maker, struct causes *causes, uint32_t ev
     const struct replay *replay = maker->replay;
     const struct replay_activity *activity = &replay->activities[maker->graph->events[event].item];
     int64_t known = latest_cause(causes), near = maker->graph->near, window = (activity->start - known) / 4;
-    while (maker->ended < replay->count && end_of(replay, maker->by_end[maker->ended]) <= activity->start)
+    while (maker->ended < replay->count && replay_end(replay, maker->by_end[maker->ended]) <= activity->start)
         maker->ended++;
     if (activity->start - known <= near || replay->played)
         return;
@@ -267,7 +262,7 @@ static bool make_start(struct maker *maker, uint32_t event)
     if (before >= 0) {
         /* where two overlap (launched by a program, or rounded), the later one still does not overtake */
         add_cause(maker, &causes, event, graph->starts[before], true, graph->stream_lag, CAUSE_STREAM);
-        if (end_of(replay, (size_t)before) > activity->start)
+        if (replay_end(replay, (size_t)before) > activity->start)
             add_cause(maker, &causes, event, graph->starts[before], false, 0, CAUSE_STREAM);
     }
     if (activity->call >= 0) {
@@ -325,7 +320,7 @@ static bool infer_sync(const struct maker *maker, struct causes *causes, uint32_
     int32_t activity = launch >= 0 ? maker->order.last_of_call[launch] : -1;
     if (replay->awaits || activity < 0 || call->begin - since < LONG_GAP)
         return false;
-    int64_t end = end_of(replay, (size_t)activity);
+    int64_t end = replay_end(replay, (size_t)activity);
     if (end <= since || end > call->begin || 2 * (call->begin - end) > call->begin - since)
         return false;
     add_host(maker, causes, event, maker->graph->starts[activity], true, CAUSE_SYNC);
@@ -357,7 +352,7 @@ static bool make_begin(struct maker *maker, uint32_t event)
 static int64_t awaited_on(const struct maker *maker, const struct replay_call *call, int32_t stream)
 {
     int64_t activity = replay_last_launched(maker->replay, &maker->order, stream, call->begin);
-    bool ended = activity >= 0 && end_of(maker->replay, (size_t)activity) <= call->begin + call->duration;
+    bool ended = activity >= 0 && replay_end(maker->replay, (size_t)activity) <= call->begin + call->duration;
     return ended ? activity : -1;
 }
 
@@ -369,8 +364,8 @@ static bool await_streams(const struct maker *maker, struct causes *causes, uint
     const struct replay_call *call = &replay->calls[maker->graph->events[event].item];
     int64_t latest = call->begin, activity;
     for (int32_t i = from; i < to; i++)
-        if ((activity = awaited_on(maker, call, i)) >= 0 && end_of(replay, (size_t)activity) > latest)
-            latest = end_of(replay, (size_t)activity);
+        if ((activity = awaited_on(maker, call, i)) >= 0 && replay_end(replay, (size_t)activity) > latest)
+            latest = replay_end(replay, (size_t)activity);
     bool decided = latest > call->begin;
     for (int32_t i = from; i < to; i++)
         if ((activity = awaited_on(maker, call, i)) >= 0)
@@ -391,8 +386,8 @@ static int32_t guess_stream(const struct maker *maker, uint32_t index)
         best = (int32_t)replay->activities[own].stream;
     for (size_t i = 0; i < replay->stream_count && i < MAX_STREAMS; i++) {
         int64_t activity = awaited_on(maker, call, (int32_t)i);
-        if (activity >= 0 && end_of(replay, (size_t)activity) > best_end) {
-            best_end = end_of(replay, (size_t)activity);
+        if (activity >= 0 && replay_end(replay, (size_t)activity) > best_end) {
+            best_end = replay_end(replay, (size_t)activity);
             best = (int32_t)i;
         }
     }
@@ -428,17 +423,18 @@ static bool await_launch(const struct maker *maker, struct causes *causes, uint3
     const struct replay_call *call = &replay->calls[index];
     int64_t end = call->begin + call->duration;
     int32_t own = maker->order.last_of_call[index];
-    if (own >= 0 && replay->activities[own].category == REPLAY_MEMCPY && end_of(replay, (size_t)own) <= end &&
-        2 * (end - end_of(replay, (size_t)own)) < call->duration) {
+    if (own >= 0 && replay->activities[own].category == REPLAY_MEMCPY &&
+        replay_end(replay, (size_t)own) <= end &&
+        2 * (end - replay_end(replay, (size_t)own)) < call->duration) {
         add_cause(maker, causes, event, maker->graph->starts[own], true, INT64_MAX, CAUSE_SYNC);
         return true;
     }
     if (call->duration < LONG_CALL || maker->in_flight < FULL_QUEUE)
         return false;
     size_t last = maker->ended;
-    while (last < replay->count && end_of(replay, maker->by_end[last]) <= end)
+    while (last < replay->count && replay_end(replay, maker->by_end[last]) <= end)
         last++;
-    if (last == 0 || end - end_of(replay, maker->by_end[last - 1]) > 20 * MICROSECOND)
+    if (last == 0 || end - replay_end(replay, maker->by_end[last - 1]) > 20 * MICROSECOND)
         return false;
     add_cause(maker, causes, event, maker->graph->starts[maker->by_end[last - 1]], true, INT64_MAX,
               CAUSE_SYNC);
@@ -467,7 +463,7 @@ static int by_activity_end(const void *a, const void *b, void *context)
 {
     const struct replay *replay = context;
     uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-    int64_t x = end_of(replay, first), y = end_of(replay, second);
+    int64_t x = replay_end(replay, first), y = replay_end(replay, second);
     return x != y ? (x > y) - (x < y) : (first > second) - (first < second);
 }
 

@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "core/statistics.h"
 #include "sim/replay/ranks.h"
+#include "sim/replay/waits.h"
 #include "trace/kernels.h"
 
 #include <stdlib.h>
@@ -33,15 +34,14 @@ struct period {
 
 static int64_t launch_of(const struct period *period, size_t i)
 {
-    const struct replay_activity *at = &period->replay->activities[period->order[i]];
-    return at->call >= 0 ? period->replay->calls[at->call].begin : at->start;
+    return replay_launched(period->replay, period->order[i]);
 }
 
 static int64_t done_at(const struct period *period, size_t i)
 {
     const struct replay_activity *at = &period->replay->activities[period->order[i]];
     const struct replay_call *call = at->call >= 0 ? &period->replay->calls[at->call] : NULL;
-    return call ? call->begin + call->duration : at->start + at->duration;
+    return call ? call->begin + call->duration : replay_end(period->replay, period->order[i]);
 }
 
 static uint32_t name_of(const struct period *period, size_t i)
@@ -53,12 +53,7 @@ static int by_launch(const void *a, const void *b, void *context)
 {
     const struct period *period = context;
     const uint32_t *first = a, *second = b;
-    int64_t begin[2];
-    for (int i = 0; i < 2; i++) {
-        const struct replay_activity *at = &period->replay->activities[i == 0 ? *first : *second];
-        begin[i] = at->call >= 0 ? period->replay->calls[at->call].begin : at->start;
-    }
-    int order = order_of(begin[0], begin[1]);
+    int order = order_of(replay_launched(period->replay, *first), replay_launched(period->replay, *second));
     return order ? order : order_of(*first, *second);
 }
 

@@ -214,6 +214,11 @@ struct replay {
     struct hash_names names, threads, stream_ids, collective_ids;
 };
 
+static inline int64_t replay_end(const struct replay *replay, size_t activity)
+{
+    return replay->activities[activity].start + replay->activities[activity].duration;
+}
+
 extern const char *const replay_class_names[REPLAY_CLASSES], *const replay_category_names[REPLAY_CATEGORIES];
 
 /* Reads a file: a table if its name ends in ".csv" or ".csv.gz"; an execution trace if it ends in ".et" or ".et.gz" or
