@@ -8,6 +8,7 @@
 #include "elastic/failures.h"
 #include "evidence/interval.h"
 #include "evidence/validate.h"
+#include "feed/checkpoint/header.h"
 #include "feed/checkpoint/manifest.h"
 #include "feed/checkpoint/plan.h"
 #include "plan/budget.h"
@@ -330,6 +331,44 @@ static void read_manifest(const char *text, size_t length)
     checkpoint_manifest_release(&manifest);
 }
 
+struct file_bytes {
+    const char *bytes;
+};
+
+static bool read_file_bytes(void *context, int64_t offset, void *to, size_t n, struct error *err)
+{
+    const struct file_bytes *file = context;
+    (void)err;
+    memcpy(to, file->bytes + offset, n);
+    return true;
+}
+
+/* The bytes of every tensor are in the file. */
+static void read_header(const char *bytes, size_t length, enum workload_checkpoint_format format)
+{
+    struct checkpoint_tensors tensors;
+    struct error err = {0};
+    struct file_bytes file = {bytes};
+    const struct dataset_source source = {&file, (int64_t)length, read_file_bytes};
+    if (!checkpoint_header_read(&tensors, format, "fuzz", &source, &err))
+        require_message(&err);
+    else
+        for (size_t i = 0; i < tensors.count; i++)
+            require(tensors.items[i].bytes >= 0 && tensors.items[i].offset >= 0 &&
+                    tensors.items[i].bytes <= (int64_t)length - tensors.items[i].offset);
+    checkpoint_tensors_release(&tensors);
+}
+
+static void read_torch_file(const char *bytes, size_t length)
+{
+    read_header(bytes, length, WORKLOAD_CHECKPOINT_TORCH);
+}
+
+static void read_safetensors_file(const char *bytes, size_t length)
+{
+    read_header(bytes, length, WORKLOAD_CHECKPOINT_SAFETENSORS);
+}
+
 /* Its files are looked at from both ends. */
 static void check_layout(const struct dataset_layout *layout)
 {
@@ -422,10 +461,11 @@ static void read_saved(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,  read_links,          read_architectures, read_calibration, read_dapple,
-        read_products, read_transfers,      read_runs,          read_plan,        read_manifest,
-        read_dataset,  read_failures,       read_custom_calls,  read_saved,       read_prices,
-        read_snapshot, read_kernel_classes,
+        read_devices,        read_links,      read_architectures,    read_calibration,
+        read_dapple,         read_products,   read_transfers,        read_runs,
+        read_plan,           read_manifest,   read_dataset,          read_failures,
+        read_custom_calls,   read_saved,      read_prices,           read_snapshot,
+        read_kernel_classes, read_torch_file, read_safetensors_file,
     };
     if (size == 0)
         return 0;

@@ -164,6 +164,9 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
         return error_set(err, ERROR_INPUT, "%s: %s", options->plan->path, session->of_plan.why);
     else if (!checkpoint_shards_init(&checkpoint.shards, workload, ranks, err))
         return false;
+    checkpoint.format = given->format;
+    if (given->format == WORKLOAD_CHECKPOINT_SAFETENSORS)
+        checkpoint.shards.ending = "safetensors";
     char *path = strdup(given->checkpoint_folder);
     const char *folder;
     if (!path)

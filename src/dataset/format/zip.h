@@ -28,8 +28,15 @@ int64_t zip_tail_bytes(const struct zip_member *members, int count, int64_t offs
 void zip_put_header(struct dataset_writer *writer, const struct zip_member *member);
 void zip_put_tail(struct dataset_writer *writer, const struct zip_member *members, int count, int64_t offset);
 
+/* Reads the directory of an archive, which the caller closes; NULL on failure. `source` and `path` live as long. */
+struct zip_archive;
+struct zip_archive *zip_open(const struct dataset_source *source, const char *path, struct error *err);
+void zip_close(struct zip_archive *archive);
+
 /* The member of this name; with `or_first`, the first of an archive without it. The whole directory is
  * checked, as zipfile does. */
+bool zip_take(struct zip_archive *archive, const char *name, bool or_first, struct zip_member *member,
+              struct error *err);
 bool zip_find(const struct dataset_source *source, const char *path, const char *name, bool or_first,
               struct zip_member *member, struct error *err);
 

@@ -17,7 +17,7 @@
 #define MAX_COMMENT   65535
 #define MAX_DIRECTORY (64 << 20)
 
-struct archive {
+struct zip_archive {
     const struct dataset_source *source;
     const char *path;
     struct error *err;
@@ -26,13 +26,13 @@ struct archive {
     unsigned char *entries;
 };
 
-static bool wrong(const struct archive *archive, const char *what)
+static bool wrong(const struct zip_archive *archive, const char *what)
 {
     return error_set(archive->err, ERROR_INPUT, "%s: not a readable zip archive: %s", archive->path, what);
 }
 
 /* Finds the last record, which lies before a comment of any length. */
-static bool find_end(struct archive *archive, int64_t *offset, unsigned char end[END])
+static bool find_end(struct zip_archive *archive, int64_t *offset, unsigned char end[END])
 {
     int64_t size = archive->source->size;
     int64_t max = size < END + MAX_COMMENT ? size : END + MAX_COMMENT;
@@ -60,7 +60,7 @@ static bool find_end(struct archive *archive, int64_t *offset, unsigned char end
     return found ? true : wrong(archive, "no central directory at its end");
 }
 
-static bool find_directory(struct archive *archive)
+static bool find_directory(struct zip_archive *archive)
 {
     unsigned char end[END], locator[LOCATOR64], end64[END64];
     int64_t at = 0;
@@ -151,7 +151,7 @@ static bool read_entry(const unsigned char *at, size_t left, struct entry *entry
 }
 
 /* Only the local header says where the data begin. */
-static bool place_data(const struct archive *archive, struct zip_member *member)
+static bool place_data(const struct zip_archive *archive, struct zip_member *member)
 {
     unsigned char local[LOCAL + ZIP_MAX_NAME];
     size_t name = strlen(member->name);
@@ -173,7 +173,8 @@ static bool place_data(const struct archive *archive, struct zip_member *member)
     return true;
 }
 
-static bool take_member(const struct archive *archive, const struct entry *entry, struct zip_member *member)
+static bool take_member(const struct zip_archive *archive, const struct entry *entry,
+                        struct zip_member *member)
 {
     unsigned method = (unsigned)dataset_little(entry->at + 10, 2);
     if (method != 0 && method != 8)
@@ -199,7 +200,8 @@ static bool take_member(const struct archive *archive, const struct entry *entry
 }
 
 /* Returns true if another member begins within this one. */
-static bool overlaps(const struct archive *archive, const struct entry *of, const struct zip_member *member)
+static bool overlaps(const struct zip_archive *archive, const struct entry *of,
+                     const struct zip_member *member)
 {
     const unsigned char *at = archive->entries, *end = at + archive->directory_bytes;
     for (struct entry entry; at < end && read_entry(at, (size_t)(end - at), &entry); at += entry.bytes)
@@ -210,7 +212,7 @@ static bool overlaps(const struct archive *archive, const struct entry *of, cons
 }
 
 /* Checks all entries, and takes the one that is looked for. */
-static bool find_entry(const struct archive *archive, const char *name, bool or_first,
+static bool find_entry(const struct zip_archive *archive, const char *name, bool or_first,
                        struct zip_member *member)
 {
     const unsigned char *at = archive->entries, *end = at + archive->directory_bytes;
@@ -236,15 +238,40 @@ static bool find_entry(const struct archive *archive, const char *name, bool or_
     return !overlaps(archive, &found, member) || wrong(archive, "its members overlap");
 }
 
+void zip_close(struct zip_archive *archive)
+{
+    if (archive)
+        free(archive->entries);
+    free(archive);
+}
+
+struct zip_archive *zip_open(const struct dataset_source *source, const char *path, struct error *err)
+{
+    struct zip_archive *archive = calloc(1, sizeof *archive);
+    if (!archive)
+        return error_memory_null(err);
+    *archive = (struct zip_archive){.source = source, .path = path, .err = err};
+    if (find_directory(archive))
+        archive->entries = dataset_load(source, path, archive->directory, (size_t)archive->directory_bytes,
+                                        "its directory", err);
+    if (archive->entries)
+        return archive;
+    zip_close(archive);
+    return NULL;
+}
+
+bool zip_take(struct zip_archive *archive, const char *name, bool or_first, struct zip_member *member,
+              struct error *err)
+{
+    archive->err = err;
+    return find_entry(archive, name, or_first, member);
+}
+
 bool zip_find(const struct dataset_source *source, const char *path, const char *name, bool or_first,
               struct zip_member *member, struct error *err)
 {
-    struct archive archive = {.source = source, .path = path, .err = err};
-    if (!find_directory(&archive))
-        return false;
-    archive.entries =
-        dataset_load(source, path, archive.directory, (size_t)archive.directory_bytes, "its directory", err);
-    bool found = archive.entries && find_entry(&archive, name, or_first, member);
-    free(archive.entries);
+    struct zip_archive *archive = zip_open(source, path, err);
+    bool found = archive && zip_take(archive, name, or_first, member, err);
+    zip_close(archive);
     return found;
 }

@@ -49,8 +49,9 @@ struct checkpoint_options {
     struct storage *storage;
     const char *folder; /* the parent folder of the checkpoints; a name in the storage */
     struct checkpoint_shards shards;
-    int first, count; /* ranks of this process: first … first + count - 1 */
-    int64_t seed;     /* 0 … 2^53 */
+    enum workload_checkpoint_format format; /* image.h; restores expect it, too */
+    int first, count;                       /* ranks of this process: first … first + count - 1 */
+    int64_t seed;                           /* 0 … 2^53 */
     double compressibility;
     bool sync;     /* fsync files, and the folder after each rename */
     int64_t shift; /* rank r restores what rank r + shift saved (recovery_rank_shift: ranks of a node) */

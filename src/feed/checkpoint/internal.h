@@ -71,6 +71,10 @@ bool checkpoint_crew_go_on(const struct checkpoint_crew *crew, struct error *err
 /* Fails if the user stopped the run. */
 bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err);
 
+/* Returns whether the checkpoint was saved by as many ranks in the same layout. */
+bool checkpoint_same_ranks(const struct checkpoint_manifest *manifest,
+                           const struct checkpoint_shards *shards);
+
 /* Waits for all processes; true if all came with `ok`. */
 bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const char *what, struct error *err);
 

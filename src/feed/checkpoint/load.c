@@ -1,7 +1,9 @@
 #include "core/clock.h"
+#include "feed/checkpoint/header.h"
 #include "feed/checkpoint/internal.h"
 #include "storage/facts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,44 +20,108 @@ static bool wrong_byte(const char *path, int64_t offset, const char *expected, c
                      (unsigned char)found[i]);
 }
 
-static bool read_content(const struct checkpoint_crew *crew, const struct checkpoint_job *job,
-                         const char *path, struct storage_file *file, const struct checkpoint_worker *worker,
-                         struct checkpoint_part *spent, struct error *err)
+/* A file that is read, by one thread. */
+struct inflow {
+    const struct checkpoint_crew *crew;
+    const char *path;
+    struct storage_file *file;
+    const struct checkpoint_worker *worker;
+    struct checkpoint_part *spent;
+};
+
+/* Reads bytes of the content, from `content` on, that stand in the file from `from` on. */
+static bool read_bytes(const struct inflow *in, const struct dataset_bytes *expected, int64_t content,
+                       int64_t from, int64_t length, struct error *err)
 {
-    int64_t chunk = crew->checkpoint->chunk, end = job->offset + job->length;
-    char *to = storage_reader_buffer(worker->reader, 0, chunk + STORAGE_SLACK, err);
-    struct dataset_bytes content = checkpoint_content(crew->manifest, job->file);
+    const struct checkpoint *checkpoint = in->crew->checkpoint;
+    int64_t chunk = checkpoint->chunk;
+    char *to = storage_reader_buffer(in->worker->reader, 0, chunk + STORAGE_SLACK, err);
     if (!to)
         return false;
-    for (int64_t at = job->offset; at < end; at += chunk) {
-        int64_t n = end - at < chunk ? end - at : chunk;
-        struct storage_extent extent = {.offset = at, .length = n, .to = to, .room = chunk + STORAGE_SLACK};
+    for (int64_t at = 0; at < length; at += chunk) {
+        int64_t n = length - at < chunk ? length - at : chunk;
+        struct storage_extent extent = {
+            .offset = from + at, .length = n, .to = to, .room = chunk + STORAGE_SLACK};
         int64_t started = clock_nanoseconds();
-        if (!checkpoint_crew_go_on(crew, err) || !storage_read(worker->reader, file, &extent, 1, err))
+        if (!checkpoint_crew_go_on(in->crew, err) ||
+            !storage_read(in->worker->reader, in->file, &extent, 1, err))
             return false;
         int64_t read = clock_nanoseconds();
-        spent->moved.write += 1e-9 * (double)(read - started);
-        if (!crew->checkpoint->options.verify)
+        in->spent->moved.write += 1e-9 * (double)(read - started);
+        if (!checkpoint->options.verify)
             continue;
-        dataset_bytes_fill(&content, at, worker->buffer, (size_t)n);
-        if (memcmp(worker->buffer, extent.at, (size_t)n) != 0)
-            return wrong_byte(path, at, worker->buffer, extent.at, (size_t)n, err);
-        spent->content += 1e-9 * (double)(clock_nanoseconds() - read);
+        dataset_bytes_fill(expected, content + at, in->worker->buffer, (size_t)n);
+        if (memcmp(in->worker->buffer, extent.at, (size_t)n) != 0)
+            return wrong_byte(in->path, from + at, in->worker->buffer, extent.at, (size_t)n, err);
+        in->spent->content += 1e-9 * (double)(clock_nanoseconds() - read);
     }
-    spent->moved.bytes = job->length;
     return true;
 }
 
-static bool check_size(const struct checkpoint_crew *crew, const struct checkpoint_job *job, const char *path,
-                       struct storage_reader *reader, struct storage_file *file, struct error *err)
+/* Reads the job's part of the content, tensor by tensor, as frameworks do. */
+static bool read_tensors(const struct inflow *in, const struct checkpoint_job *job,
+                         const struct checkpoint_tensors *tensors, struct error *err)
 {
-    int64_t size, expected = crew->manifest->files[job->file].shard.bytes;
-    if (!storage_file_size(reader, file, &size, err))
-        return false;
+    struct dataset_bytes expected = checkpoint_content(in->crew->manifest, job->file);
+    int64_t begin = 0, end = job->offset + job->length;
+    for (size_t i = 0; i < tensors->count && begin < end; begin += tensors->items[i++].bytes) {
+        int64_t first = job->offset > begin ? job->offset : begin;
+        int64_t last = begin + tensors->items[i].bytes < end ? begin + tensors->items[i].bytes : end;
+        if (first < last &&
+            !read_bytes(in, &expected, first, tensors->items[i].offset + first - begin, last - first, err))
+            return false;
+    }
+    in->spent->moved.bytes = job->length;
+    return true;
+}
+
+static bool check_size(const char *path, int64_t size, int64_t expected, struct error *err)
+{
     if (size == expected)
         return true;
     return error_set(err, ERROR_INPUT, "%s: %s: %lld bytes, but " CHECKPOINT_MANIFEST " says %lld", path,
                      size < expected ? "truncated" : "too long", (long long)size, (long long)expected);
+}
+
+static bool read_header_bytes(void *context, int64_t offset, void *to, size_t n, struct error *err)
+{
+    const struct inflow *in = context;
+    struct storage_extent extent = {.offset = offset, .length = (int64_t)n, .to = to};
+    if (!storage_read(in->worker->reader, in->file, &extent, 1, err))
+        return false;
+    if (extent.at != to)
+        memmove(to, extent.at, n);
+    return true;
+}
+
+/* Finds the tensors of a file, which for the ranks that saved it are those of the workload's model; all of a raw file
+ * is one tensor. */
+static bool find_tensors(struct inflow *in, const struct checkpoint_job *job,
+                         struct checkpoint_tensors *tensors, struct error *err)
+{
+    const struct checkpoint_manifest *manifest = in->crew->manifest;
+    const struct checkpoint_shards *shards = &in->crew->checkpoint->options.shards;
+    const struct checkpoint_file *file = &manifest->files[job->file];
+    struct checkpoint_tensor all = {.name = "", .type = WORKLOAD_DATATYPE_UINT8, .dims = 1};
+    struct checkpoint_tensors expected = {0};
+    int64_t bytes = 0;
+    if (!storage_file_size(in->worker->reader, in->file, &all.shape[0], err))
+        return false;
+    if (manifest->format == WORKLOAD_CHECKPOINT_RAW)
+        return check_size(in->path, all.shape[0], file->shard.bytes, err) &&
+               checkpoint_tensors_add(tensors, in->path, all, err);
+    const struct dataset_source source = {in, all.shape[0], read_header_bytes};
+    bool ok = checkpoint_header_read(tensors, manifest->format, in->path, &source, err);
+    if (ok && checkpoint_same_ranks(manifest, shards)) {
+        ok = checkpoint_shards_tensors(shards, file->rank, file->index, &expected, err);
+        if (manifest->format == WORKLOAD_CHECKPOINT_SAFETENSORS)
+            checkpoint_tensors_sort(&expected);
+        ok = ok && checkpoint_tensors_check(tensors, &expected, in->path, err);
+        checkpoint_tensors_release(&expected);
+    }
+    for (size_t i = 0; i < tensors->count; i++)
+        bytes += tensors->items[i].bytes;
+    return ok && check_size(in->path, bytes, file->shard.bytes, err);
 }
 
 static bool load_file(struct checkpoint_crew *crew, const struct checkpoint_job *job,
@@ -64,11 +130,13 @@ static bool load_file(struct checkpoint_crew *crew, const struct checkpoint_job 
     struct storage *storage = crew->checkpoint->options.storage;
     if (!worker->reader && !(worker->reader = storage_reader_new(storage, err)))
         return false;
+    struct checkpoint_tensors tensors = {0};
     char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
     char *path = name ? storage_path(storage, name, err) : NULL;
     struct storage_file *file = path ? storage_open(worker->reader, name, err) : NULL;
-    bool ok = file && check_size(crew, job, path, worker->reader, file, err) &&
-              read_content(crew, job, path, file, worker, spent, err);
+    struct inflow in = {crew, path, file, worker, spent};
+    bool ok = file && find_tensors(&in, job, &tensors, err) && read_tensors(&in, job, &tensors, err);
+    checkpoint_tensors_release(&tensors);
     storage_close(file);
     free(path);
     free(name);
@@ -137,7 +205,7 @@ static bool add_parts(struct checkpoint_crew *crew, enum checkpoint_kind kind, s
     return true;
 }
 
-static bool same_ranks(const struct checkpoint_manifest *manifest, const struct checkpoint_shards *shards)
+bool checkpoint_same_ranks(const struct checkpoint_manifest *manifest, const struct checkpoint_shards *shards)
 {
     return manifest->ranks == shards->ranks &&
            memcmp(&manifest->split, &shards->split, sizeof shards->split) == 0;
@@ -145,7 +213,7 @@ static bool same_ranks(const struct checkpoint_manifest *manifest, const struct 
 
 static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
 {
-    if (same_ranks(crew->manifest, &crew->checkpoint->options.shards))
+    if (checkpoint_same_ranks(crew->manifest, &crew->checkpoint->options.shards))
         return add_same(crew, err);
     return add_parts(crew, CHECKPOINT_MODEL, err) && add_parts(crew, CHECKPOINT_OPTIMIZER, err);
 }
@@ -161,6 +229,29 @@ static bool not_complete(const struct checkpoint *checkpoint, const char *folder
     return false;
 }
 
+/* Are these ranks only some of a job's? */
+static bool is_part(const struct workload_split *split, int64_t ranks)
+{
+    return ranks < split->tensor * split->pipeline * split->data;
+}
+
+/* Other ranks have as many bytes in all, but for rounding and for norms, which are on every tensor rank: far less than
+ * a hundredth. */
+static bool is_same_model(const struct checkpoint *checkpoint, const struct checkpoint_manifest *manifest,
+                          const char *folder, struct error *err)
+{
+    const struct checkpoint_shards *shards = &checkpoint->options.shards;
+    double bytes = checkpoint_shards_bytes(shards);
+    double allowed = checkpoint_same_ranks(manifest, shards) ? 0 : 0.01 * bytes;
+    if (is_part(&manifest->split, manifest->ranks) || is_part(&shards->split, shards->ranks) ||
+        fabs((double)manifest->bytes - bytes) <= allowed)
+        return true;
+    return error_set(err, ERROR_INPUT,
+                     "%s/" CHECKPOINT_MANIFEST ": %lld bytes, but one of the workload's model has %.0f: a "
+                     "checkpoint of another model: restore it with the workload that saved it",
+                     folder, (long long)manifest->bytes, bytes);
+}
+
 static bool read_manifest(const struct checkpoint *checkpoint, const char *folder,
                           const struct checkpoint_moment *moment, struct checkpoint_manifest *manifest,
                           struct error *err)
@@ -172,12 +263,20 @@ static bool read_manifest(const struct checkpoint *checkpoint, const char *folde
         return not_complete(checkpoint, folder, err);
     if (!checkpoint_manifest_read(manifest, checkpoint->options.storage, folder, CHECKPOINT_MANIFEST, err))
         return false;
-    if (manifest->epoch == moment->epoch && manifest->step == moment->step)
+    if (manifest->epoch != moment->epoch || manifest->step != moment->step)
+        error_set(err, ERROR_INPUT,
+                  "%s/" CHECKPOINT_MANIFEST
+                  ": written for epoch %lld, step %lld, which differs from the folder's name",
+                  folder, (long long)manifest->epoch, (long long)manifest->step);
+    else if (manifest->format != checkpoint->options.format)
+        error_set(err, ERROR_INPUT,
+                  "%s/" CHECKPOINT_MANIFEST ": files in the format '%s', but the workload's are '%s': "
+                  "set checkpoint.format=%s to restore it",
+                  folder, workload_checkpoint_formats[manifest->format],
+                  workload_checkpoint_formats[checkpoint->options.format],
+                  workload_checkpoint_formats[manifest->format]);
+    else if (is_same_model(checkpoint, manifest, folder, err))
         return true;
-    error_set(err, ERROR_INPUT,
-              "%s/" CHECKPOINT_MANIFEST
-              ": written for epoch %lld, step %lld, which differs from the folder's name",
-              folder, (long long)manifest->epoch, (long long)manifest->step);
     checkpoint_manifest_release(manifest);
     return false;
 }

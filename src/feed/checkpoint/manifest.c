@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define FORMAT    "rehearse-checkpoint/1"
-#define LAYOUT    "raw" /* a file has the bytes of its shard and nothing else */
 #define MAX_FILES ((size_t)1 << 22)
 
 #define WHOLE(member, min) FIELD(struct checkpoint_manifest, member, FIELD_INT64, min, WORKLOAD_MAX_INTEGER)
@@ -55,6 +54,7 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
         .step = moment->step,
         .seed = options->seed,
         .compressibility = options->compressibility,
+        .format = options->format,
         .ranks = shards->ranks,
         .split = shards->split,
     };
@@ -93,7 +93,7 @@ static void write_text(const struct checkpoint_manifest *manifest, struct text *
     struct json json = {.out = text};
     json_open_document(&json, FORMAT);
     FIELDS_WRITE(manifest, moment_fields, &json);
-    json_string(&json, "layout", LAYOUT);
+    json_string(&json, "layout", workload_checkpoint_formats[manifest->format]);
     FIELDS_WRITE(manifest, rank_fields, &json);
     json_open(&json, "shards", '[');
     for (size_t i = 0; i < manifest->count; i++) {
@@ -203,8 +203,12 @@ static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest
     const struct doc_node *node = doc_need(doc, root, "layout", err);
     if (!node || !doc_string(doc, node, &layout, err))
         return false;
-    if (strcmp(layout, LAYOUT) != 0)
-        return doc_error(doc, node, err, "expected '%s', found '%s'", LAYOUT, layout);
+    int format = 0;
+    while (workload_checkpoint_formats[format] && strcmp(layout, workload_checkpoint_formats[format]) != 0)
+        format++;
+    if (!workload_checkpoint_formats[format])
+        return doc_error(doc, node, err, "expected 'raw', 'torch' or 'safetensors', found '%s'", layout);
+    manifest->format = (enum workload_checkpoint_format)format;
     return fields_need(manifest, rank_fields, COUNT(rank_fields), doc, root, err) &&
            read_files(doc, manifest, err);
 }

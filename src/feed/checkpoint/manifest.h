@@ -16,6 +16,7 @@ struct checkpoint_file {
 struct checkpoint_manifest {
     int64_t epoch, step, seed;
     double compressibility;
+    enum workload_checkpoint_format format; /* "layout" in the file */
     int64_t ranks;
     struct workload_split split;
     int64_t bytes;                 /* of all files */

@@ -106,6 +106,10 @@ static void split(struct checkpoint_of_plan *of, const struct degrees *degrees,
     *shards = (struct checkpoint_shards){
         .ranks = of->devices,
         .split = {degrees->tensor, degrees->pipeline, (int64_t)degrees->data * degrees->context, zero},
+        .model_type = weight == 2   ? WORKLOAD_DATATYPE_BF16
+                      : weight == 4 ? WORKLOAD_DATATYPE_FP32
+                                    : WORKLOAD_DATATYPE_FP64,
+        .optimizer_type = WORKLOAD_DATATYPE_FP32,
         .model_element = weight,
         .parameters = architecture_parameters(model),
         .ending = "pt",

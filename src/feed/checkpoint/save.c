@@ -1,25 +1,77 @@
 #include "core/clock.h"
+#include "dataset/sum.h"
+#include "feed/checkpoint/image.h"
 #include "feed/checkpoint/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static bool write_content(const struct checkpoint_crew *crew, const struct checkpoint_job *job,
-                          struct storage_writer *writer, char *buffer, struct checkpoint_part *spent,
-                          struct error *err)
+/* Makes the file's image. */
+static bool make_image(const struct checkpoint_crew *crew, size_t file, struct checkpoint_image *image,
+                       struct error *err)
 {
-    struct dataset_bytes content = checkpoint_content(crew->manifest, job->file);
-    int64_t chunk = crew->checkpoint->chunk;
-    for (int64_t at = 0; at < job->length; at += chunk) {
-        size_t n = (size_t)(job->length - at < chunk ? job->length - at : chunk);
-        int64_t started = clock_nanoseconds();
-        if (!checkpoint_crew_go_on(crew, err))
-            return false;
-        dataset_bytes_fill(&content, at, buffer, n);
-        spent->content += 1e-9 * (double)(clock_nanoseconds() - started);
-        if (!storage_write(writer, buffer, n, err))
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    const struct checkpoint_manifest *manifest = crew->manifest;
+    const struct checkpoint_file *of = &manifest->files[file];
+    struct checkpoint_tensors tensors = {0};
+    uint64_t number =
+        dataset_draw_bits((uint64_t)manifest->seed, (uint64_t)manifest->epoch, (uint64_t)manifest->step);
+    bool ok = checkpoint_shards_tensors(&options->shards, of->rank, of->index, &tensors, err) &&
+              checkpoint_image_make(image, manifest->format, of->shard.name, &tensors, number + file, err);
+    checkpoint_tensors_release(&tensors);
+    return ok;
+}
+
+/* A file on its way to the storage, a full buffer at a time. */
+struct outflow {
+    const struct checkpoint_crew *crew;
+    struct storage_writer *writer;
+    char *buffer;
+    int64_t used, content; /* bytes in the buffer; of the content, so far */
+};
+
+static bool flush(struct outflow *out, struct error *err)
+{
+    size_t n = (size_t)out->used;
+    out->used = 0;
+    return n == 0 ||
+           (checkpoint_crew_go_on(out->crew, err) && storage_write(out->writer, out->buffer, n, err));
+}
+
+static bool write_piece(struct outflow *out, struct checkpoint_image *image,
+                        const struct checkpoint_piece *piece, const struct dataset_bytes *content,
+                        struct error *err)
+{
+    int64_t chunk = out->crew->checkpoint->chunk;
+    uint32_t sum = 0;
+    for (int64_t at = 0, n; at < piece->length; at += n) {
+        n = piece->length - at < chunk - out->used ? piece->length - at : chunk - out->used;
+        char *to = out->buffer + out->used;
+        if (piece->content) {
+            dataset_bytes_fill(content, out->content, to, (size_t)n);
+            sum = piece->sums[0] ? dataset_crc32(sum, to, (size_t)n) : 0;
+            out->content += n;
+        } else {
+            memcpy(to, image->text.data + piece->at + at, (size_t)n);
+        }
+        out->used += n;
+        if (out->used == chunk && !flush(out, err))
             return false;
     }
+    checkpoint_image_sum(image, piece, sum);
     return true;
+}
+
+static bool write_image(const struct checkpoint_crew *crew, const struct checkpoint_job *job,
+                        struct checkpoint_image *image, struct storage_writer *writer, char *buffer,
+                        struct error *err)
+{
+    struct outflow out = {.crew = crew, .writer = writer, .buffer = buffer};
+    struct dataset_bytes content = checkpoint_content(crew->manifest, job->file);
+    for (size_t i = 0; i < image->count; i++)
+        if (!write_piece(&out, image, &image->pieces[i], &content, err))
+            return false;
+    return flush(&out, err);
 }
 
 static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job *job,
@@ -29,11 +81,16 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
     struct storage_write_options how = {
         .sync = options->sync, .sync_folder = options->sync, .stop = options->stop};
     char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
-    struct storage_writer *writer = name ? storage_create(options->storage, name, &how, err) : NULL;
+    struct checkpoint_image image = {0};
+    struct storage_writer *writer = name && make_image(crew, job->file, &image, err)
+                                        ? storage_create(options->storage, name, &how, err)
+                                        : NULL;
     free(name);
-    if (!writer)
-        return false;
-    if (!write_content(crew, job, writer, worker->buffer, spent, err)) {
+    int64_t started = clock_nanoseconds();
+    bool written = writer && write_image(crew, job, &image, writer, worker->buffer, err);
+    spent->content = 1e-9 * (double)(clock_nanoseconds() - started); /* and of writing, as yet */
+    checkpoint_image_release(&image);
+    if (!written) {
         storage_discard(writer);
         return false;
     }
@@ -41,6 +98,7 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
         (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* notes a stop as the reason */
         return false;
     }
+    spent->content -= spent->moved.write;
     return true;
 }
 

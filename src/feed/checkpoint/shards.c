@@ -15,34 +15,70 @@ static int64_t kv_width(const struct workload_model *model)
     return model->hidden_size / model->num_attention_heads * model->num_kv_heads;
 }
 
-/* Of a block: query, key and value; projection; the two matrices into a gated MLP; the one out of it; two
- * norms. */
-static double block_parameters(const struct workload_model *model)
+/* A tensor of a layer, and how it is split over the tensor ranks. */
+struct layer_part {
+    const char *name;
+    int64_t rows, columns;
+    enum { BY_ROWS, BY_COLUMNS, ON_EACH_RANK } split;
+};
+
+#define BLOCK_PARTS 6
+
+/* Query, key and value; projection; the two matrices into a gated MLP; the one out of it; two norms. */
+static const struct layer_part *block_parts(const struct checkpoint_shards *shards,
+                                            struct layer_part parts[BLOCK_PARTS])
 {
-    double h = (double)model->hidden_size, ffn = (double)model->ffn_hidden_size;
-    return h * (h + 2 * (double)kv_width(model)) + h * h + 3 * h * ffn + 2 * h;
+    int64_t h = shards->hidden, ffn = shards->ffn;
+    const struct layer_part all[BLOCK_PARTS] = {
+        {"input_layernorm.weight", h, 1, ON_EACH_RANK},
+        {"self_attention.linear_proj.weight", h, h, BY_COLUMNS},
+        {"self_attention.linear_qkv.weight", h + 2 * shards->kv, h, BY_ROWS},
+        {"pre_mlp_layernorm.weight", h, 1, ON_EACH_RANK},
+        {"mlp.linear_fc1.weight", 2 * ffn, h, BY_ROWS},
+        {"mlp.linear_fc2.weight", h, ffn, BY_COLUMNS},
+    };
+    return memcpy(parts, all, sizeof all);
 }
 
-static double all_parameters(const struct workload_model *model)
+/* Elements on one rank. */
+static int64_t part_elements(const struct checkpoint_shards *shards, const struct layer_part *part)
 {
-    double h = (double)model->hidden_size;
-    return 2 * (double)model->vocab_size * h + (double)model->num_layers * block_parameters(model) + h;
+    int64_t all = part->rows * part->columns;
+    all /= part->split == ON_EACH_RANK ? 1 : shards->split.tensor;
+    return shards->split.zero_stage == 3 ? all / shards->split.data : all;
+}
+
+static double block_parameters(const struct checkpoint_shards *shards)
+{
+    struct layer_part parts[BLOCK_PARTS];
+    double sum = 0;
+    block_parts(shards, parts);
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        sum += (double)parts[i].rows * (double)parts[i].columns;
+    return sum;
 }
 
 static bool transformer_sizes(struct checkpoint_shards *shards, const struct workload_model *model,
                               struct error *err)
 {
-    double widest =
-        16 * ((double)model->hidden_size + (double)model->ffn_hidden_size + (double)model->vocab_size);
-    shards->parameters = all_parameters(model);
-    if (widest * (double)model->hidden_size > MAX_BYTES || 24 * shards->parameters > MAX_BYTES)
+    struct layer_part parts[BLOCK_PARTS];
+    double h = (double)model->hidden_size;
+    double widest = 16 * (h + (double)model->ffn_hidden_size + (double)model->vocab_size);
+    shards->hidden = model->hidden_size;
+    shards->kv = kv_width(model);
+    shards->ffn = model->ffn_hidden_size;
+    shards->vocab = model->vocab_size;
+    shards->parameters =
+        2 * (double)shards->vocab * h + (double)model->num_layers * block_parameters(shards) + h;
+    if (widest * h > MAX_BYTES || 24 * shards->parameters > MAX_BYTES)
         return error_set(err, ERROR_INPUT, "model.transformer: more than 2^62 bytes");
-    int64_t h = model->hidden_size, ffn = model->ffn_hidden_size;
-    int64_t t = shards->split.tensor, d = shards->split.zero_stage == 3 ? shards->split.data : 1;
-    shards->embedding = shards->head = model->vocab_size * h / t / d;
-    shards->norm = h / d;
-    shards->block = h * (h + 2 * kv_width(model)) / t / d + h * h / t / d + 2 * h * ffn / t / d +
-                    h * ffn / t / d + 2 * (h / d); /* norms are on every tensor rank */
+    const struct layer_part table = {"", shards->vocab, shards->hidden, BY_ROWS},
+                            norm = {"", shards->hidden, 1, ON_EACH_RANK};
+    shards->embedding = shards->head = part_elements(shards, &table);
+    shards->norm = part_elements(shards, &norm);
+    block_parts(shards, parts);
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        shards->block += part_elements(shards, &parts[i]);
     return true;
 }
 
@@ -90,6 +126,8 @@ bool checkpoint_shards_init(struct checkpoint_shards *shards, const struct workl
         .ranks = ranks,
         .split = model->split,
         .layers = model->num_layers > 0 ? model->num_layers : 0,
+        .model_type = model->model_datatype,
+        .optimizer_type = model->optimizer_datatype,
         .model_element = workload_datatype_bytes(model->model_datatype),
         .whole_model = transformer ? 0 : model->model_size_bytes,
         .ending = workload->framework == WORKLOAD_TENSORFLOW ? "pb" : "pt",
@@ -234,6 +272,93 @@ void checkpoint_shards_get(const struct checkpoint_shards *shards, int64_t rank,
         snprintf(shard->name, sizeof shard->name, "zero_pp_rank_%lld_mp_rank_%lld_optim_states.%s",
                  (long long)place.data, (long long)place.model, shards->ending);
     }
+}
+
+/* --- tensors -------------------------------------------------------------------------------------------------- */
+
+/* Adds bytes that are numbers of the type; or bytes, if they are not. */
+static bool add_flat(struct checkpoint_tensors *tensors, enum workload_datatype type, int64_t bytes,
+                     const char *name, struct error *err)
+{
+    int64_t element = bytes % workload_datatype_bytes(type) == 0 ? workload_datatype_bytes(type) : 1;
+    struct checkpoint_tensor tensor = {.name = name,
+                                       .type = element == 1 ? WORKLOAD_DATATYPE_UINT8 : type,
+                                       .dims = 1,
+                                       .shape = {bytes / element}};
+    return bytes == 0 || checkpoint_tensors_add(tensors, "checkpoint", tensor, err);
+}
+
+static bool add_part(const struct checkpoint_shards *shards, const struct layer_part *part, const char *name,
+                     struct checkpoint_tensors *tensors, struct error *err)
+{
+    int64_t t = shards->split.tensor, elements = part_elements(shards, part);
+    struct checkpoint_tensor tensor = {.name = name, .type = shards->model_type, .dims = 2};
+    tensor.shape[0] = part->rows / (part->split == BY_ROWS ? t : 1);
+    tensor.shape[1] = part->columns / (part->split == BY_COLUMNS ? t : 1);
+    return part->columns > 1 && elements > 0 && tensor.shape[0] * tensor.shape[1] == elements
+               ? checkpoint_tensors_add(tensors, "checkpoint", tensor, err)
+               : add_flat(tensors, tensor.type, elements * shards->model_element, name, err);
+}
+
+static bool add_layer(const struct checkpoint_shards *shards, int64_t layer,
+                      struct checkpoint_tensors *tensors, struct error *err)
+{
+    struct layer_part parts[BLOCK_PARTS] = {
+        {"embedding.word_embeddings.weight", shards->vocab, shards->hidden, BY_ROWS},
+        {"output_layer.weight", shards->vocab, shards->hidden, BY_ROWS},
+        {"decoder.final_layernorm.weight", shards->hidden, 1, ON_EACH_RANK},
+    };
+    const struct layer_part *part = &parts[layer == 0 ? 0 : layer - shards->layers];
+    bool block = layer > 0 && layer <= shards->layers, flat = shards->given_layer > 0 || shards->hidden == 0;
+    char name[128];
+    if (block)
+        part = block_parts(shards, parts);
+    for (int i = 0; i < (block && !flat ? BLOCK_PARTS : 1); i++) {
+        snprintf(name, sizeof name, "decoder.layers.%lld.%s", (long long)layer - 1,
+                 flat ? "flat_param" : part[i].name);
+        if (!(flat ? add_flat(tensors, shards->model_type, layer_bytes(shards, layer),
+                              block ? name : part->name, err)
+                   : add_part(shards, &part[i], block ? name : part->name, tensors, err)))
+            return false;
+    }
+    return true;
+}
+
+/* The two moments, and the master weights if there are any: DeepSpeed's names. */
+static bool add_states(const struct checkpoint_shards *shards, struct checkpoint_tensors *tensors,
+                       struct error *err)
+{
+    static const char *const names[] = {
+        "optimizer_state_dict.base_optimizer_state.state.0.exp_avg",
+        "optimizer_state_dict.base_optimizer_state.state.0.exp_avg_sq",
+        "optimizer_state_dict.single_partition_of_fp32_groups.0",
+    };
+    int64_t element = workload_datatype_bytes(shards->optimizer_type);
+    int count = shards->optimizer % (3 * element) == 0 ? 3 : shards->optimizer % (2 * element) == 0 ? 2 : 1;
+    for (int i = 0; i < count; i++)
+        if (!add_flat(tensors, shards->optimizer_type, shards->optimizer / count, names[i], err))
+            return false;
+    return true;
+}
+
+bool checkpoint_shards_tensors(const struct checkpoint_shards *shards, int64_t rank, int index,
+                               struct checkpoint_tensors *tensors, struct error *err)
+{
+    struct place place = place_of(shards, rank);
+    int whole = whole_file(shards, &place), layers = layer_files(shards, &place);
+    int64_t layer = layers > 1 ? place.first_layer + index - whole : place.first_layer;
+    int64_t last = layers > 1 ? layer : place.last;
+    if (index < whole)
+        return add_flat(tensors, shards->model_type, shards->whole_model, "model", err);
+    if (index == whole + layers && expert_file(shards, &place))
+        return add_flat(tensors, shards->model_type, expert_bytes(shards, &place),
+                        "decoder.layers.mlp.experts", err);
+    if (index >= whole + layers)
+        return add_states(shards, tensors, err);
+    while (layer <= last)
+        if (!add_layer(shards, layer++, tensors, err))
+            return false;
+    return true;
 }
 
 double checkpoint_shards_rank_bytes(const struct checkpoint_shards *shards, int64_t rank)

@@ -10,11 +10,12 @@
  *   ZeRO 3       every rank writes its part of both
  *   experts      (DLIO has none) ZeRO 1, 2: the first of a stage's ranks that together hold them all
  *
- * Sizes are the content's; DLIO's files add 2 to 3 kB of pickled names and headers. */
+ * Sizes are the content's, which is all of a raw file; the other formats add names and headers (image.h). */
 #ifndef REHEARSE_FEED_CHECKPOINT_SHARDS_H
 #define REHEARSE_FEED_CHECKPOINT_SHARDS_H
 
 #include "core/error.h"
+#include "feed/checkpoint/tensors.h"
 #include "feed/workload/workload.h"
 
 #include <stdbool.h>
@@ -33,12 +34,14 @@ struct checkpoint_shards {
     int64_t norm;      /* of the last norm */
     int64_t experts;   /* of a block's experts, on one of `expert` ranks; ZeRO 1 and 2, plans only */
     int64_t expert;    /* ranks of a stage, in order, that hold all experts together; at most tensor x data */
+    int64_t hidden, kv, ffn, vocab; /* widths of the transformer; 0: only sums are known, as of a plan */
+    enum workload_datatype model_type, optimizer_type;
     int64_t model_element; /* bytes */
     int64_t whole_model;   /* bytes of a model other than a transformer; else 0 */
     int64_t given_layer;   /* bytes of a layer if layer_parameters is set; else 0 */
     int64_t optimizer;     /* bytes on one rank; 0: none */
     double parameters;     /* of the whole transformer */
-    const char *ending;    /* "pt" */
+    const char *ending;    /* of the files' names: "pt" */
 };
 
 struct checkpoint_shard {
@@ -54,6 +57,11 @@ bool checkpoint_shards_init(struct checkpoint_shards *shards, const struct workl
 int checkpoint_shards_count(const struct checkpoint_shards *shards, int64_t rank);
 void checkpoint_shards_get(const struct checkpoint_shards *shards, int64_t rank, int index,
                            struct checkpoint_shard *shard);
+
+/* Adds the tensors that the index-th file of this rank has: as Megatron Core names and shapes them, where the widths
+ * are known and a tensor is not cut across its rows (ZeRO 3 does that); else flat ones. Their bytes are the file's. */
+bool checkpoint_shards_tensors(const struct checkpoint_shards *shards, int64_t rank, int index,
+                               struct checkpoint_tensors *tensors, struct error *err);
 
 /* Return the bytes of one rank, and of all ranks. Doubles, exact to 2^53. */
 double checkpoint_shards_rank_bytes(const struct checkpoint_shards *shards, int64_t rank);

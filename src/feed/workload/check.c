@@ -161,6 +161,9 @@ static bool check_checkpoint(const struct workload *workload, int64_t ranks, str
     if (writes > 0 && reads > writes)
         return wrong(workload, "checkpoint.num_checkpoints_read", err, "%lld, but only %lld are written",
                      (long long)reads, (long long)writes);
+    if (workload->checkpoint.format == WORKLOAD_CHECKPOINT_TORCH &&
+        workload->framework == WORKLOAD_TENSORFLOW)
+        return wrong(workload, "checkpoint.format", err, "torch, but the framework is tensorflow");
     return workload_check_parallelism(workload, ranks, err);
 }
 

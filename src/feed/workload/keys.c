@@ -32,6 +32,7 @@ static const char *const elements[] = {"uint8",  "int8",  "uint16",  "int16",   
 static const char *const datatypes[] = {"int8", "uint8", "fp16", "bf16", "fp32", "fp64", NULL};
 static const char *const checkpoint_types[] = {"rank_zero", "all_ranks", NULL};
 static const char *const checkpoint_modes[] = {"default", "subset", NULL};
+const char *const workload_checkpoint_formats[] = {"raw", "torch", "safetensors", NULL};
 static const char *const storage_types[] = {"local_fs", "parallel_fs", "s3", "aistore", NULL};
 static const char *const profilers[] = {"none", "iostat", "darshan", "tensorboard", NULL};
 static const char *const computation_models[] = {"none",      "vldb_unet3d",     "vldb_bert",

@@ -52,6 +52,12 @@ enum workload_datatype { /* of model and optimizer */
                          WORKLOAD_DATATYPE_FP64,
 };
 enum workload_checkpoint_mode { WORKLOAD_CHECKPOINT_DEFAULT, WORKLOAD_CHECKPOINT_SUBSET };
+enum workload_checkpoint_format {
+    WORKLOAD_CHECKPOINT_RAW,
+    WORKLOAD_CHECKPOINT_TORCH,
+    WORKLOAD_CHECKPOINT_SAFETENSORS,
+};
+extern const char *const workload_checkpoint_formats[]; /* ended by NULL */
 enum workload_storage_type {
     WORKLOAD_STORAGE_LOCAL_FS,
     WORKLOAD_STORAGE_PARALLEL_FS, /* treated like local_fs: a mounted file system */
@@ -184,6 +190,7 @@ struct workload_checkpoint {
     int64_t checkpoint_after_step, steps_between_checkpoints; /* -1: between epochs only */
     const char *type;
     enum workload_checkpoint_mode mode;
+    enum workload_checkpoint_format format;
     const char *checkpoint_mechanism_classname;
     bool fsync;
     double time_between_checkpoints;                     /* seconds; -1: none */

@@ -248,7 +248,7 @@ static void a_wrong_byte_is_named(void **state)
     change_byte("global_epoch1_step1/" OPTIMIZER, 54321);
     change_byte("global_epoch1_step1/" OPTIMIZER, 54330);
     load_once(options_of(NULL, small_shards()), OPTIMIZER ": byte 54321 is not what was saved: expected 0x");
-    load_once(options_of(NULL, flat_shards(3, 1)), OPTIMIZER ": byte 54321 ");
+    load_once(options_of(NULL, flat_shards(3, 1340052 / 3)), OPTIMIZER ": byte 54321 ");
     struct checkpoint_options trusting = options_of(NULL, small_shards());
     trusting.verify = false;
     load_once(trusting, NULL);

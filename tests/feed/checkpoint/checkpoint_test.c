@@ -130,7 +130,7 @@ static void another_number_of_ranks_shares_all_bytes(void **state)
     save_once(saved);
     for (int ranks = 1; ranks <= 7; ranks += 2) {
         struct storage *storage = new_storage(NULL);
-        struct checkpoint_options options = options_of(storage, flat_shards(ranks, 1));
+        struct checkpoint_options options = options_of(storage, flat_shards(ranks, (int64_t)all / ranks));
         struct checkpoint *checkpoint = new_checkpoint(&options);
         require_load(checkpoint, 1);
         double sum = 0;
