@@ -225,6 +225,8 @@ static bool run_one(struct submit_job *job, const char *name, int number, bool *
     while (time(NULL) == job->last)
         clock_sleep(CLOCK_SECOND / 50);
     job->last = time(NULL);
+    if (done && comm_rank(job->comm) == 0)
+        submit_clear(work, &job->arena);
     if (done) {
         for (size_t i = 0; i < asked->set.count; i++)
             set[i] = asked->set.items[i];

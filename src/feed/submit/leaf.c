@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #define CONFIG "dlio_config/config.yaml"
 
@@ -90,6 +91,21 @@ static bool visit_files(const char *folder, const char *below, struct arena *are
             return false;
     }
     return true;
+}
+
+static bool remove_file(void *context, const char *path, const char *name, struct error *err)
+{
+    (void)context;
+    (void)name;
+    (void)err;
+    (void)unlink(path);
+    return true;
+}
+
+void submit_clear(const char *folder, struct arena *arena)
+{
+    struct error ignored;
+    visit_files(folder, "", arena, remove_file, NULL, &ignored);
 }
 
 static bool seal_file(void *context, const char *path, const char *name, struct error *err)

@@ -79,6 +79,9 @@ struct submit_run {
     char figures[320]; /* the first figure that the recorded steps do not give */
 };
 
+/* Removes what a killed run has left in its folder. */
+void submit_clear(const char *folder, struct arena *arena);
+
 /* Adds to a run in its working folder what the rules ask for beside results, and its seal; `number` is 0 of the
  * warm-up. */
 bool submit_complete(const struct submit_place *place, const char *folder, int number, const char *report,
