@@ -249,6 +249,14 @@ static int prefetch_of(const struct run *run, int64_t batch)
     const struct workload_reader *reader = &run->options->workload->reader;
     const struct dataset_layout *layout = run->options->loader.layout;
     int64_t together = layout->format->together ? layout->format->together(layout) : 1;
+    if (reader->emulate &&
+        reader->read_threads > 0) { /* as DLIO sets PyTorch's prefetch_factor, of each worker */
+        double factor = fmax(ceil((double)reader->prefetch_size / (double)reader->read_threads), 0);
+        return at_most_int(
+            (int64_t)fmin((factor > 0 ? factor : 2) * (double)reader->read_threads, LOADER_MAX_WINDOW));
+    }
+    if (reader->emulate) /* the process that trains reads, when it needs a batch */
+        return 0;
     if (together == 1 || reader->prefetch_size == 0)
         return (int)reader->prefetch_size;
     together = together < layout->samples_per_file ? together : layout->samples_per_file;
@@ -275,6 +283,9 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
     loader.prefetch = prefetch_of(run, phase == METRICS_EVAL ? reader->batch_size_eval : reader->batch_size);
     loader.reopen = reopens(run);
     loader.once = reader->read_type == WORKLOAD_READ_MEMORY;
+    loader.emulate = reader->emulate;
+    loader.persistent = reader->persistent_workers;
+    loader.start = reader->worker_start_time;
     loader.preprocess = reader->preprocess_time;
     loader.seed = (uint64_t)options->workload->train.seed ^ PREPROCESS_STREAM;
     run->loaders[phase] = loader_new(&loader, err);

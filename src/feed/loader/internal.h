@@ -36,6 +36,12 @@ struct loader_queue {
     bool ending;
 };
 
+/* A part of a batch, read by one thread at a time. */
+struct loader_piece {
+    struct loader_slot *slot;
+    int64_t first, count;
+};
+
 /* Nanoseconds of work of all threads together, until `at`. */
 struct loader_busy {
     int64_t at;
@@ -45,6 +51,7 @@ struct loader_busy {
 struct loader_window {
     struct loader_slot *slots; /* [window], step s in slot s mod window */
     int64_t asked;             /* steps below have been requested */
+    int64_t given;             /* with emulation: steps below are for the workers; the queue's lock */
     int64_t wanted;            /* the step that loader_take refused; -1: none; loader.lock */
     int64_t preprocessed;      /* steps below have been preprocessed; loader.lock */
     int64_t done_count;        /* slots that can be taken; loader.lock */
@@ -70,6 +77,9 @@ struct loader_thread {
     struct loader *loader;
     pthread_t thread;
     struct storage_reader *reader;
+    int accelerator, worker; /* of emulation */
+    int64_t next;            /* its next step; the queue's lock */
+    int64_t starts;          /* when it has started; the queue's lock */
     struct loader_file files[LOADER_OPEN_FILES];
     int64_t clock; /* for files[].used */
     struct text path;
@@ -91,9 +101,11 @@ struct loader_thread {
 struct loader {
     struct loader_options options;
     struct loader_pass pass;
-    int window;    /* batches, at least 1 */
-    int64_t batch; /* room for samples in a slot */
-    int64_t piece; /* samples of one piece of work */
+    int window;              /* batches, at least 1 */
+    int64_t batch;           /* room for samples in a slot */
+    int64_t piece;           /* samples of one piece of work */
+    struct emulate *emulate; /* the calls of a framework; NULL: none */
+    bool started;            /* a pass has begun */
     struct loader_window *windows;
     struct loader_queue queue;
     struct loader_thread *threads;
@@ -110,10 +122,29 @@ struct loader {
     struct error error;
 };
 
-/* Reads a sample of a pass, in a thread of the loader; *bytes gets the number of bytes read. */
+/* Begin and end a piece of a step; return all work until now (a piece that ends during the call may be missed), and the
+ * part of a wait in which threads read for other steps. */
+void loader_busy_begin(struct loader_thread *thread, int64_t step);
+void loader_busy_end(struct loader_thread *thread);
+struct loader_busy loader_busy_now(struct loader *loader);
+int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now);
+
+/* Of an emulated framework (workers.c): fails if the options exclude it or `threads` are too few. */
+bool loader_check_workers(const struct loader_options *options, int threads, struct error *err);
+
+/* Sleeps until CLOCK_MONOTONIC has `until`, or another thread fails; the time counts as no work. */
+void loader_sleep(struct loader_thread *thread, int64_t until);
+
+/* Takes the next batch of a worker; false at the end. */
+bool loader_take_own(struct loader_thread *thread, struct loader_piece *piece);
+
+/* The workers begin a pass; they start one after the other, if they are not there. */
+void loader_start_workers(struct loader *loader, int64_t now);
+
 /* Returns how many numbers each file has of those that samples are counted by, training files or not. */
 int64_t loader_numbers_per_file(const struct dataset_layout *layout);
 
+/* Reads a sample of a pass, in a thread of the loader; *bytes gets the number of bytes read. */
 bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
                         struct error *err);
 

@@ -1,14 +1,13 @@
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/text.h"
+#include "feed/loader/emulate.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, approximately */
 #define MAX_PIECE   ((int64_t)64)      /* samples */
@@ -40,14 +39,9 @@ static void queue_remove_first(struct loader_queue *queue)
     queue->count--;
 }
 
-struct piece {
-    struct loader_slot *slot;
-    int64_t first, count;
-};
-
 /* Takes the next piece of the batch that is needed first; false at the end. Each thread wakes the next
  * while there is work, so that adding work needs to wake only one. */
-static bool take_piece(struct loader *loader, struct piece *piece)
+static bool take_piece(struct loader *loader, struct loader_piece *piece)
 {
     struct loader_queue *queue = &loader->queue;
     pthread_mutex_lock(&queue->lock);
@@ -60,7 +54,7 @@ static bool take_piece(struct loader *loader, struct piece *piece)
     if (found) {
         struct loader_slot *slot = queue->slots[0];
         int64_t left = loader->batch - slot->next;
-        *piece = (struct piece){slot, slot->next, left < loader->piece ? left : loader->piece};
+        *piece = (struct loader_piece){slot, slot->next, left < loader->piece ? left : loader->piece};
         slot->next += piece->count;
         if (slot->next == loader->batch)
             queue_remove_first(queue);
@@ -87,12 +81,28 @@ static void queue_clear(struct loader *loader)
     struct loader_queue *queue = &loader->queue;
     pthread_mutex_lock(&queue->lock);
     queue->count = 0;
+    for (int i = 0; i < loader->options.count; i++)
+        loader->windows[i].given = 0;
     while (queue->busy > 0)
         pthread_cond_wait(&queue->rest, &queue->lock);
     pthread_mutex_unlock(&queue->lock);
 }
 
 /* ---- Batches ---- */
+
+/* Draws the nanoseconds of preparing a sample. */
+static int64_t preprocess_time(const struct loader *loader, const struct loader_slot *slot, int64_t sample)
+{
+    const struct loader_options *options = &loader->options;
+    struct distribution_draw draw = {
+        .seed = options->seed,
+        .stream = (uint32_t)(options->first + slot->accelerator),
+        .step = ((uint64_t)loader->pass.epoch * (uint64_t)loader->pass.steps + (uint64_t)slot->step) *
+                    (uint64_t)loader->batch +
+                (uint64_t)sample,
+    };
+    return distribution_nanoseconds(distribution_sample(&options->preprocess, draw));
+}
 
 /* Returns the time when the last sample leaves the emulated workers; each takes the next sample that was
  * read. */
@@ -106,64 +116,12 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
         for (int w = 1; w < options->workers; w++)
             if (window->workers[w] < *worker)
                 worker = &window->workers[w];
-        struct distribution_draw draw = {
-            .seed = options->seed,
-            .stream = (uint32_t)(options->first + slot->accelerator),
-            .step = ((uint64_t)loader->pass.epoch * (uint64_t)loader->pass.steps + (uint64_t)slot->step) *
-                        (uint64_t)loader->batch +
-                    (uint64_t)i,
-        };
         int64_t start = *worker > slot->read_at[i] ? *worker : slot->read_at[i];
-        int64_t length = distribution_nanoseconds(distribution_sample(&options->preprocess, draw));
+        int64_t length = preprocess_time(loader, slot, i);
         *worker = start < DISTRIBUTION_NEVER ? start + length : start;
         last = *worker > last ? *worker : last;
     }
     return last;
-}
-
-/* The work of threads (busy.c): begin and end a piece of a step; return all work until now, and the part
- * of a wait in which threads read for other steps. */
-static void loader_busy_begin(struct loader_thread *thread, int64_t step)
-{
-    if (thread->tid == 0)
-        thread->tid = (int)syscall(SYS_gettid);
-    thread->begun_excluded = step < thread->loader->pass.excluded;
-    thread->began = clock_nanoseconds();
-}
-
-static void loader_busy_end(struct loader_thread *thread)
-{
-    int64_t length = clock_nanoseconds() - thread->began;
-    thread->began = 0;
-    if (thread->begun_excluded)
-        thread->busy_excluded += length;
-    else
-        thread->busy_counted += length;
-}
-
-/* A piece that ends during this call may be missed. */
-static struct loader_busy loader_busy_now(struct loader *loader)
-{
-    struct loader_busy busy = {.at = clock_nanoseconds()};
-    for (int i = 0; i < loader->thread_count; i++) {
-        struct loader_thread *thread = &loader->threads[i];
-        int64_t began = thread->began;
-        bool excluded = thread->begun_excluded;
-        busy.excluded += thread->busy_excluded;
-        busy.counted += thread->busy_counted;
-        if (began > 0 && began < busy.at)
-            *(excluded ? &busy.excluded : &busy.counted) += busy.at - began;
-    }
-    return busy;
-}
-
-static int64_t loader_busy_ahead(const struct loader_busy *before, const struct loader_busy *now)
-{
-    double own = (double)(now->excluded - before->excluded),
-           others = (double)(now->counted - before->counted);
-    if (others <= 0)
-        return 0;
-    return (int64_t)((double)(now->at - before->at) * others / (others + (own > 0 ? own : 0)));
 }
 
 /* Marks the batch ready. Returns true if loader_wait must be woken. */
@@ -229,7 +187,7 @@ static void fail(struct loader *loader, const struct error *err)
     pthread_cond_signal(&loader->done);
 }
 
-static bool read_piece(struct loader_thread *thread, const struct piece *piece, struct error *err)
+static bool read_piece(struct loader_thread *thread, const struct loader_piece *piece, struct error *err)
 {
     struct loader *loader = thread->loader;
     struct loader_slot *slot = piece->slot;
@@ -242,7 +200,9 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
         if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
                       slot->step, i, &place))
             return error_set(err, ERROR_FAILED, "step %" PRId64 " has no sample %" PRId64, slot->step, i);
-        if (!loader_read_sample(thread, &place, &sample_bytes, err))
+        if (!(loader->options.emulate
+                  ? emulate_read(thread, &place, preprocess_time(loader, slot, i), &sample_bytes, err)
+                  : loader_read_sample(thread, &place, &sample_bytes, err)))
             return false;
         bytes += sample_bytes;
         mark += order_mark(loader->pass.order, &place);
@@ -258,10 +218,10 @@ static void *work(void *argument)
 {
     struct loader_thread *thread = argument;
     struct loader *loader = thread->loader;
-    struct piece piece;
+    struct loader_piece piece = {0};
     struct error err;
     text_use_plain_locale();
-    while (take_piece(loader, &piece)) {
+    while (loader->options.emulate ? loader_take_own(thread, &piece) : take_piece(loader, &piece)) {
         if (!atomic_load(&loader->failed)) {
             loader_busy_begin(thread, piece.slot->step);
             bool read = read_piece(thread, &piece, &err);
@@ -290,11 +250,17 @@ static void ask(struct loader *loader, int accelerator, int64_t now)
     slot->bytes = 0;
     slot->mark = 0;
     slot->ahead = 0;
+    bool emulates = loader->options.emulate;
     pthread_mutex_lock(&queue->lock);
-    queue_add(queue, slot);
+    if (emulates)
+        window->given = window->asked;
+    else
+        queue_add(queue, slot);
     bool wake = queue->idle > 0;
     pthread_mutex_unlock(&queue->lock);
-    if (wake)
+    if (emulates)
+        pthread_cond_broadcast(&queue->work);
+    else if (wake)
         pthread_cond_signal(&queue->work);
 }
 
@@ -311,6 +277,12 @@ static bool check(const struct loader_options *options, struct error *err)
     if (options->max_threads < 0 || options->max_threads > LOADER_MAX_THREADS)
         return error_set(err, ERROR_INPUT, "read threads of a process: at most %d", LOADER_MAX_THREADS);
     return true;
+}
+
+static int thread_count(const struct loader_options *options)
+{
+    int max = options->max_threads > 0 ? options->max_threads : LOADER_THREADS;
+    return options->count < max / options->read_threads ? options->count * options->read_threads : max;
 }
 
 int64_t loader_numbers_per_file(const struct dataset_layout *layout)
@@ -336,7 +308,7 @@ static bool make_once(struct loader *loader, struct error *err)
 static bool preprocesses(const struct loader *loader)
 {
     const struct distribution *time = &loader->options.preprocess;
-    return time->type != DISTRIBUTION_CONSTANT || time->first > 0;
+    return !loader->options.emulate && (time->type != DISTRIBUTION_CONSTANT || time->first > 0);
 }
 
 static bool make_windows(struct loader *loader, struct error *err)
@@ -363,12 +335,6 @@ static bool make_windows(struct loader *loader, struct error *err)
     return true;
 }
 
-static int thread_count(const struct loader_options *options)
-{
-    int max = options->max_threads > 0 ? options->max_threads : LOADER_THREADS;
-    return options->count < max / options->read_threads ? options->count * options->read_threads : max;
-}
-
 static bool start_threads(struct loader *loader, struct error *err)
 {
     int count = thread_count(&loader->options);
@@ -382,6 +348,8 @@ static bool start_threads(struct loader *loader, struct error *err)
     for (int i = 0; i < count && ok; i++) {
         struct loader_thread *thread = &loader->threads[i];
         thread->loader = loader;
+        thread->accelerator = i / loader->options.read_threads;
+        thread->worker = i % loader->options.read_threads;
         thread->reader = storage_reader_new(loader->options.storage, err);
         int result = thread->reader ? pthread_create(&thread->thread, &attributes, work, thread) : 0;
         ok = thread->reader && (result == 0 || error_set(err, ERROR_FAILED, "cannot start read thread %d: %s",
@@ -408,6 +376,17 @@ static void make_locks(struct loader *loader)
     pthread_condattr_destroy(&monotonic);
 }
 
+static bool make_emulation(struct loader *loader, struct error *err)
+{
+    const char *format = loader->options.layout->format->name;
+    const char *words = emulate_words(loader->options.emulate, format);
+    loader->emulate = calloc(1, sizeof *loader->emulate);
+    if (!loader->emulate)
+        return error_memory(err);
+    return words ? emulate_parse(loader->emulate, words, err)
+                 : error_set(err, ERROR_INPUT, "reader.emulate: not of %s files", format);
+}
+
 struct loader *loader_new(const struct loader_options *options, struct error *err)
 {
     if (!check(options, err))
@@ -422,7 +401,9 @@ struct loader *loader_new(const struct loader_options *options, struct error *er
         loader->options.workers = loader->options.read_threads;
     loader->window = options->prefetch > 0 ? options->prefetch : 1;
     make_locks(loader);
-    if (make_once(loader, err) && make_windows(loader, err) && start_threads(loader, err))
+    if ((!options->emulate || (loader_check_workers(&loader->options, thread_count(&loader->options), err) &&
+                               make_emulation(loader, err))) &&
+        make_once(loader, err) && make_windows(loader, err) && start_threads(loader, err))
         return loader;
     loader_free(loader);
     return NULL;
@@ -438,6 +419,8 @@ bool loader_give_up(struct loader *loader, int64_t patience)
     fail(loader, &err);
     pthread_mutex_lock(&queue->lock);
     queue->count = 0;
+    for (int i = 0; i < loader->options.count; i++)
+        loader->windows[i].given = 0;
     while (queue->busy > 0 && pthread_cond_timedwait(&queue->rest, &queue->lock, &end) != ETIMEDOUT)
         ;
     bool rests = queue->busy == 0;
@@ -474,6 +457,7 @@ void loader_free(struct loader *loader)
     free(loader->told);
     free(loader->queue.slots);
     free(loader->once);
+    free(loader->emulate);
     free(loader);
 }
 
@@ -529,6 +513,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
             window->workers[w] = 0;
     }
     int64_t now = clock_nanoseconds();
+    loader_start_workers(loader, now);
     for (int s = 0; s < loader->options.prefetch && s < pass->steps; s++)
         for (int i = 0; i < loader->options.count; i++)
             ask(loader, i, now + (s - loader->window) * pass->interval);

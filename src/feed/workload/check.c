@@ -1,4 +1,5 @@
 /* Checks of values that contradict each other. The range of each value alone is in the table of keys.c. */
+#include "feed/loader/emulate.h"
 #include "feed/workload/internal.h"
 
 #include <math.h>
@@ -96,6 +97,28 @@ static bool check_dataset(const struct workload *workload, struct error *err)
     return check_files(workload, err) && check_dims(workload, err) && check_transformed(workload, err);
 }
 
+/* The formats of a framework are those of data/names.yaml, of plain files. */
+static bool check_emulate(const struct workload *workload, struct error *err)
+{
+    const struct workload_dataset *data = &workload->dataset;
+    const struct workload_reader *reader = &workload->reader;
+    struct text formats = {0};
+    if (reader->emulate == WORKLOAD_EMULATE_NONE)
+        return true;
+    emulate_formats(reader->emulate, &formats);
+    bool known = emulate_words(reader->emulate, data->format) ||
+                 wrong(workload, "reader.emulate", err, "this framework's calls are known of %s, not of %s",
+                       formats.failed ? "other formats" : formats.data, data->format);
+    text_release(&formats);
+    if (known && (strcmp(data->compression, "none") != 0 || data->enable_chunking))
+        return wrong(workload, "reader.emulate", err,
+                     "needs files that are not compressed and not in chunks");
+    if (known && reader->read_type == WORKLOAD_READ_MEMORY)
+        return wrong(workload, "reader.emulate", err, "needs read_type=on_demand");
+    return known && (workload->storage.storage_type != WORKLOAD_STORAGE_S3 ||
+                     wrong(workload, "reader.emulate", err, "reads files, not objects"));
+}
+
 static bool check_reader(const struct workload *workload, struct error *err)
 {
     enum workload_loader loader = workload->reader.data_loader;
@@ -106,7 +129,7 @@ static bool check_reader(const struct workload *workload, struct error *err)
     if (workload->storage.storage_type == WORKLOAD_STORAGE_AISTORE)
         return wrong(workload, "storage.storage_type", err,
                      "aistore is not supported: use its S3 interface (s3)");
-    return true;
+    return check_emulate(workload, err);
 }
 
 /* Of the ranks that there are; the sharding itself is checkpoint_shards.c. */

@@ -40,6 +40,10 @@ enum workload_loader {
     WORKLOAD_LOADER_SYNTHETIC,
     WORKLOAD_LOADER_TERABYTE, /* the study's fork: DLRM's binary file */
 };
+enum workload_emulate { /* the framework whose calls the loader plays */
+                        WORKLOAD_EMULATE_NONE,
+                        WORKLOAD_EMULATE_PYTORCH,
+};
 enum workload_shuffle { WORKLOAD_SHUFFLE_OFF, WORKLOAD_SHUFFLE_SEED, WORKLOAD_SHUFFLE_RANDOM };
 enum workload_read_type { WORKLOAD_READ_ON_DEMAND, WORKLOAD_READ_MEMORY };
 enum workload_sampler { WORKLOAD_SAMPLER_ITERATIVE, WORKLOAD_SAMPLER_INDEX };
@@ -162,6 +166,9 @@ struct workload_reader {
     const char *multiprocessing_context;
     const char *reader_classname, *data_loader_classname;
     enum workload_sampler data_loader_sampler;
+    enum workload_emulate emulate;
+    bool persistent_workers;
+    double worker_start_time; /* seconds */
     struct workload_integers transformed_record_dims;
     const char *transformed_record_element_type;
 };
