@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The kinds of evidence; 0: it does not count. */
 enum { WAITS = 1, BOUND = 2, PLATEAU = 4 };
@@ -45,6 +44,17 @@ __attribute__((format(printf, 6, 7))) static void add(struct limits *limits, enu
 static enum limits_says says_if(bool is)
 {
     return is ? LIMITS_FOR : LIMITS_AGAINST;
+}
+
+/* Adds "TEXT: VALUE", which is for it from a value on. */
+static void add_share(struct limits *limits, enum limits_resource of, int kind, const char *source,
+                      const char *text, double share, double from)
+{
+    char value[32] = "unknown";
+    if (!isnan(share))
+        snprintf(value, sizeof value, "%.1f %%", 100 * share);
+    add(limits, of, kind, isnan(share) ? LIMITS_UNKNOWN : says_if(share >= from), source, "%s: %s", text,
+        value);
 }
 
 static double share_of(const struct limits_facts *facts, enum limits_counter counter)
@@ -112,63 +122,39 @@ static void look_at_plateau(const struct limits_facts *facts, struct limits *lim
 static void look_at_device(const struct limits_facts *facts, struct limits *limits)
 {
     const struct limits_look *seen = &facts->seen;
-    const double *counters = seen->counters;
-    double busy = share_of(facts, LIMITS_DEVICE_BUSY), rate = share_of(facts, LIMITS_OWN_READ);
+    double busy = share_of(facts, LIMITS_DEVICE_BUSY);
     struct unit_texts texts = {0};
     add(limits, LIMITS_DEVICE, WAITS, says_if(busy >= BUSY), "/proc/diskstats",
         "%s was busy %.0f %% of the time with %.2g requests on average, %s read (by all processes)",
-        seen->device, 100 * fmin(busy, 1), counters[LIMITS_DEVICE_QUEUED] / seen->at,
+        seen->device, 100 * fmin(busy, 1), seen->counters[LIMITS_DEVICE_QUEUED] / seen->at,
         unit_text(&texts, share_of(facts, LIMITS_DEVICE_READ), UNIT_RATE));
-    if (isinf(seen->group_rate))
-        add(limits, LIMITS_DEVICE, BOUND, LIMITS_AGAINST, "control groups",
-            "no control group limits reads of %s", seen->device);
-    else if (isnan(seen->group_rate) || isnan(rate))
-        add(limits, LIMITS_DEVICE, BOUND, LIMITS_UNKNOWN, "control groups",
-            "what this process may read of %s", seen->device);
-    else
-        add(limits, LIMITS_DEVICE, BOUND, says_if(rate >= FULL * seen->group_rate), "control groups",
-            "a control group limits reads of %s to %s, and this process had %s", seen->device,
-            unit_text(&texts, seen->group_rate, UNIT_RATE), unit_text(&texts, rate, UNIT_RATE));
+    add_share(limits, LIMITS_DEVICE, BOUND, "control groups",
+              isinf(seen->group_rate) ? "this run's reads, of the rate that control groups allow (no limit)"
+                                      : "this run's reads, of the rate that control groups allow",
+              share_of(facts, LIMITS_OWN_READ) / seen->group_rate, FULL);
 }
 
-/* The card that received most, and the link's speed in bytes/s. */
-static const struct limits_card *card_of(const struct limits_facts *facts, double *speed)
+static void look_at_link(const struct limits_facts *facts, struct limits *limits)
 {
     const struct limits_look *seen = &facts->seen;
-    const struct limits_card *card = seen->cards;
-    char path[64];
-    double megabits = -1;
-    for (int i = 1; i < seen->card_count; i++)
-        if (seen->cards[i].received > card->received)
+    const struct limits_card *card = NULL; /* that received most */
+    char text[96] = "the link, as no card received as much as the readers";
+    struct unit_texts texts = {0};
+    for (int i = 0; i < seen->card_count; i++)
+        if (seen->cards[i].received >= fmax(0.5 * facts->bytes, card ? card->received : 0))
             card = &seen->cards[i];
-    snprintf(path, sizeof path, "/sys/class/net/%s/speed", card->name);
-    FILE *file = seen->card_count > 0 ? fopen(path, "re") : NULL;
-    if (file && fscanf(file, "%lf", &megabits) != 1)
-        megabits = -1;
-    if (file)
-        fclose(file);
-    *speed = megabits > 0 ? megabits * 1e6 / 8 : (double)NAN;
-    return seen->card_count > 0 && card->received >= 0.5 * facts->bytes ? card : NULL;
+    if (card)
+        snprintf(text, sizeof text, "%s received %s, of its link's speed", card->name,
+                 unit_text(&texts, card->received / seen->at, UNIT_RATE));
+    add_share(limits, LIMITS_NETWORK, BOUND, "/proc/net/dev", text,
+              card ? card->received / seen->at / card->speed : (double)NAN, FULL);
 }
 
-static void look_at_network(const struct limits_facts *facts, struct limits *limits)
+static void look_at_round_trips(const struct limits_facts *facts, struct limits *limits)
 {
-    double speed, trip = facts->seen.round_trip, shortest = facts->seen.min_trip;
-    const struct limits_card *card = card_of(facts, &speed);
-    double rate = card && facts->seen.at > 0 ? card->received / facts->seen.at : (double)NAN;
+    double trip = facts->seen.round_trip, shortest = facts->seen.min_trip;
     struct unit_texts texts = {0};
-    bool full = rate >= FULL * speed, deep = trip >= DEEP * shortest && trip - shortest >= DEEP_MIN,
-         lost = facts->seen.disordered > 0;
-    if (!card)
-        add(limits, LIMITS_NETWORK, BOUND, LIMITS_UNKNOWN, "/proc/net/dev",
-            "no card received as much as the readers: which link the bytes took");
-    else if (isnan(speed))
-        add(limits, LIMITS_NETWORK, BOUND, LIMITS_UNKNOWN, "/sys/class/net",
-            "the speed of the link %s, which received %s", card->name, unit_text(&texts, rate, UNIT_RATE));
-    else
-        add(limits, LIMITS_NETWORK, BOUND, says_if(full), "/proc/net/dev",
-            "%s received %s of the %s of its link", card->name, unit_text(&texts, rate, UNIT_RATE),
-            unit_text(&texts, speed, UNIT_RATE));
+    bool deep = trip >= DEEP * shortest && trip - shortest >= DEEP_MIN, lost = facts->seen.disordered > 0;
     if (isnan(trip))
         add(limits, LIMITS_NETWORK, BOUND, LIMITS_UNKNOWN, "TCP_INFO",
             "round trips of the storage's connections: they are not this process's");
@@ -177,60 +163,37 @@ static void look_at_network(const struct limits_facts *facts, struct limits *lim
             "round trips take %s under load, %s at best; %.0f packets came out of order%s",
             unit_text(&texts, trip, UNIT_TIME), unit_text(&texts, shortest, UNIT_TIME),
             facts->seen.disordered, deep == lost ? "" : ": a queue in the network would show in both");
-        add(limits, LIMITS_SERVER, WAITS, deep == lost ? says_if(!deep && !full) : LIMITS_UNKNOWN, "TCP_INFO",
-            "%s",
-            deep != lost   ? "whether the network has a queue"
-            : deep || full ? "the network has a queue or a full link"
-                           : "no queue in the network, which a full link would have");
+        add(limits, LIMITS_SERVER, WAITS, deep == lost ? says_if(!deep) : LIMITS_UNKNOWN, "TCP_INFO",
+            "a full link would make packets queue and lose some");
     }
 }
 
 static void look_at_processors(const struct limits_facts *facts, struct limits *limits)
 {
-    double busy = share_of(facts, LIMITS_CPU_BUSY) / facts->seen.cpus;
-    double throttled = facts->throttled / facts->seen.at;
-    if (isnan(busy))
-        add(limits, LIMITS_CPU, BOUND, LIMITS_UNKNOWN, "/proc/stat", "how busy the processors are");
-    else
-        add(limits, LIMITS_CPU, BOUND, says_if(busy >= FULL), "/proc/stat",
-            "of the %d processor%s that this run may use, %.0f %% were busy (by all processes)",
-            facts->seen.cpus, facts->seen.cpus == 1 ? "" : "s", 100 * fmin(busy, 1));
-    add(limits, LIMITS_CPU, BOUND, says_if(throttled >= PRESSED), "cpu.stat",
-        "control groups throttled the run %.1f %% of the time", 100 * throttled);
+    char text[96];
+    snprintf(text, sizeof text, "busy share of the %d processors that this run may use, by all processes",
+             facts->seen.cpus);
+    add_share(limits, LIMITS_CPU, BOUND, "/proc/stat", text,
+              share_of(facts, LIMITS_CPU_BUSY) / facts->seen.cpus, FULL);
+    add_share(limits, LIMITS_CPU, BOUND, "cpu.stat", "time in which control groups throttled the run",
+              facts->throttled / facts->seen.at, PRESSED);
 }
 
 /* Only that of memory counts: others' tasks wait, too, and this run's own waits are known. */
 static void look_at_pressure(const struct limits_facts *facts, struct limits *limits)
 {
-    static const struct {
-        enum limits_resource of;
-        enum limits_counter counter;
-        int kind;
-        double from;
-        const char *source, *word;
-    } rows[] = {
-        {LIMITS_CPU, LIMITS_PRESSURE_CPU, 0, MOST, "/proc/pressure/cpu", "a processor"},
-        {LIMITS_STORAGE, LIMITS_PRESSURE_IO, 0, MOST, "/proc/pressure/io", "storage"},
-        {LIMITS_MEMORY, LIMITS_PRESSURE_MEMORY, WAITS, PRESSED, "/proc/pressure/memory", "memory"},
-    };
-    double again = facts->seen.counters[LIMITS_REFAULTS] / facts->bytes;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        double share = share_of(facts, rows[i].counter);
-        if (isnan(share))
-            add(limits, rows[i].of, rows[i].kind, LIMITS_UNKNOWN, rows[i].source,
-                "how long any task of this system waited for %s", rows[i].word);
-        else
-            add(limits, rows[i].of, rows[i].kind, says_if(share >= rows[i].from), rows[i].source,
-                "some task of this system waited for %s %.1f %% of the time", rows[i].word,
-                100 * fmin(share, 1));
-    }
-    if (isnan(again))
-        add(limits, LIMITS_MEMORY, BOUND, LIMITS_UNKNOWN, "/proc/vmstat",
-            "how much was dropped and read again");
-    else
-        add(limits, LIMITS_MEMORY, BOUND, says_if(again >= AGAIN), "/proc/vmstat",
-            "%.1f %% of the bytes were read again, or swapped in, after memory had dropped them",
-            100 * again);
+    add_share(limits, LIMITS_CPU, 0, "/proc/pressure/cpu",
+              "time in which some task of this system waited for a processor",
+              share_of(facts, LIMITS_PRESSURE_CPU), MOST);
+    add_share(limits, LIMITS_STORAGE, 0, "/proc/pressure/io",
+              "time in which some task of this system waited for storage",
+              share_of(facts, LIMITS_PRESSURE_IO), MOST);
+    add_share(limits, LIMITS_MEMORY, WAITS, "/proc/pressure/memory",
+              "time in which some task of this system waited for memory",
+              share_of(facts, LIMITS_PRESSURE_MEMORY), PRESSED);
+    add_share(limits, LIMITS_MEMORY, BOUND, "/proc/vmstat",
+              "bytes that were read again, or swapped in, after memory had dropped them, of those read",
+              facts->seen.counters[LIMITS_REFAULTS] / facts->bytes, AGAIN);
 }
 
 /* ---- The verdict ---- */
@@ -298,7 +261,8 @@ void limits_judge(const struct limits_facts *facts, struct limits *limits)
     else {
         add(limits, LIMITS_DEVICE, BOUND, LIMITS_UNKNOWN, "/proc/diskstats",
             "the device: %s has no single block device here", facts->seen.file_system);
-        look_at_network(facts, limits);
+        look_at_link(facts, limits);
+        look_at_round_trips(facts, limits);
     }
     look_at_processors(facts, limits);
     look_at_pressure(facts, limits);

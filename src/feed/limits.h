@@ -35,6 +35,7 @@ struct limits_look {
     struct limits_card {
         char name[16];
         double received; /* bytes */
+        double speed;    /* of the link, bytes/s */
     } cards[LIMITS_CARDS];
     int card_count;
     /* gauges: */

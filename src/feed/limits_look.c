@@ -69,8 +69,14 @@ static void look_at_cards(struct limits_look *look)
     char *text = groups_text("/proc/net/dev");
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         struct limits_card card;
-        if (look->card_count < LIMITS_CARDS && sscanf(line, " %15[^: ]: %lf", card.name, &card.received) == 2)
-            look->cards[look->card_count++] = card;
+        char path[64];
+        if (look->card_count == LIMITS_CARDS ||
+            sscanf(line, " %15[^: ]: %lf", card.name, &card.received) != 2)
+            continue;
+        snprintf(path, sizeof path, "/sys/class/net/%s/speed", card.name);
+        double megabits = number_in(path, "");
+        card.speed = megabits > 0 ? megabits * 1e6 / 8 : UNKNOWN;
+        look->cards[look->card_count++] = card;
     }
     free(text);
 }

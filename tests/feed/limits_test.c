@@ -58,7 +58,7 @@ static void waiting_alone_names_nothing(void **state)
     struct limits_facts facts = waiting();
     EXPECT(facts, "unclear");
     assert_string_equal(limits.text, "not clear: no two kinds of evidence agree");
-    assert_int_equal(evidence("how busy the processors are")->says, LIMITS_UNKNOWN);
+    assert_int_equal(evidence("by all processes: unknown")->says, LIMITS_UNKNOWN);
     assert_int_equal(evidence("whether more readers get more")->says, LIMITS_UNKNOWN);
     facts.seen.counters[LIMITS_DEVICE_BUSY] = 10; /* the same seconds once more: one reader keeps it so */
     EXPECT(facts, "unclear");

@@ -2,6 +2,7 @@
 #include "api/data/feed.h"
 #include "api/data/replay.h"
 #include "api/plan/handle.h"
+#include "core/caller.h"
 #include "core/fields.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -53,6 +54,24 @@ static bool show_workload(const struct feed_job *job, struct error *err)
 
 /* ---- how far it is ---- */
 
+#define BEHIND 0.2 /* of the time: a rank that waits so much longer for data than others is behind */
+
+/* Warns once of each rank that is behind: the others wait for it at the barrier. */
+static void name_laggards(struct feed_job *job, const struct watch_view *seen)
+{
+    const struct watch_laggard *first = &seen->laggards[0], *last = first + seen->laggard_count - 1;
+    for (; first < last && first->wait >= last->wait + BEHIND; first++) {
+        int at = 0;
+        while (at < job->behind_count && job->behind[at] != first->rank)
+            at++;
+        if (at < job->behind_count || at == WATCH_LAGGARDS)
+            continue;
+        job->behind[job->behind_count++] = first->rank;
+        caller_warn("rank %d (%s) is behind: it waits for data %.0f %% of its time, others %.0f %%",
+                    first->rank, comm_host(job->comm, first->rank), 100 * first->wait, 100 * last->wait);
+    }
+}
+
 static void show(void *context, const struct watch_view *seen)
 {
     struct feed_job *job = context;
@@ -60,6 +79,7 @@ static void show(void *context, const struct watch_view *seen)
     struct error ignored; /* the end says whether the file can be written */
     struct unit_texts texts = {0};
     char slow[64] = "";
+    name_laggards(job, seen);
     if (view.laggard_count > 0)
         snprintf(slow, sizeof slow, "; rank %d waits %.0f %%", view.laggards[0].rank,
                  100.0 * view.laggards[0].wait);

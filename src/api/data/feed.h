@@ -30,6 +30,7 @@ struct feed_job {
     struct watch watch;
     struct progress progress;
     struct feed_metrics metrics;
+    int behind[WATCH_LAGGARDS], behind_count; /* ranks that were said to be behind */
 };
 
 /* The rows of its table that are looked at by number. */
