@@ -319,6 +319,44 @@ static void groups_are_pipeoffloads(void **state)
     pass_order_release(&order);
 }
 
+/* The least number of micro-batches that a device of BPipe sends to its twin, of all choices: it has room for `room`, and
+ * `here` has a bit for each that it holds. Its order is that of 1F1B with n micro-batches in flight, of which `begun` have
+ * had their forward pass and `ended` both. */
+static int fewest_moves(int m, int n, int room, int begun, int ended, unsigned here)
+{
+    if (ended == m)
+        return 0;
+    bool forward = begun < m && begun - ended < n;
+    int next = forward ? begun : ended, fewest = m;
+    unsigned bit = 1u << next, then = forward ? here | bit : here & ~bit;
+    if ((!forward && (here & bit)) || __builtin_popcount(here) < room)
+        return fewest_moves(m, n, room, begun + forward, ended + !forward, then);
+    for (unsigned left = here; left != 0; left &= left - 1) {
+        unsigned sent = left & -left;
+        int moves = 1 + fewest_moves(m, n, room, begun + forward, ended + !forward, then & ~sent);
+        fewest = moves < fewest ? moves : fewest;
+    }
+    return fewest;
+}
+
+/* docs/schedules.md, BPipe. */
+static void moves_of_bpipe_are_those_of_its_formula(void **state)
+{
+    (void)state;
+    for (int p = 4; p <= 9; p++) {
+        int room = (p + 3) / 2;
+        for (int d = 0; d < p; d++) {
+            int twins = p - d > room ? p - d - room : 0;
+            assert_true(d + 1 + twins <= room || twins == 0); /* the twin has room for them */
+            for (int m = p; m <= 13; m++) {
+                int n = p - d, rest = n > 1 ? (m - 1) % (n - 1) - (room - 2) : 0;
+                int counted = n <= room ? 0 : (n - room) * ((m - 1) / (n - 1)) + (rest > 0 ? rest : 0);
+                assert_int_equal(fewest_moves(m, n, room, 0, 0, 0), counted);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +369,7 @@ int main(void)
         cmocka_unit_test(dualpipev_is_pytorchs),
         cmocka_unit_test(interleaved_zero_bubble_is_pytorchs),
         cmocka_unit_test(groups_are_pipeoffloads),
+        cmocka_unit_test(moves_of_bpipe_are_those_of_its_formula),
     };
     return cmocka_run_group_tests_name("make", tests, NULL, NULL);
 }
