@@ -110,11 +110,6 @@ static void wake(struct player *p, int rank)
     p->queued[rank] = true;
 }
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Ends the message at the head of a stream. */
 static void pop(struct player *p, struct stream *stream, double end)
 {

@@ -47,11 +47,6 @@ struct play {
 
 static const char *pass_letters[PASS_KINDS] = {"F", "I", "W", "B"};
 
-static inline double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Moves *start to the time at which a pass can begin. Returns the input that is missing, or NULL. An input that the
  * device made itself is no later than the device is free. */
 static inline const double *begins(const struct play *play, const struct play_stage *stage,

@@ -64,4 +64,9 @@ bool timing_of_order(const struct pass_order *order, const struct timing_options
                      struct timing *timing, struct error *err);
 void timing_release(struct timing *timing);
 
+static inline double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 #endif

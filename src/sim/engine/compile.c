@@ -108,16 +108,11 @@ static bool compile_template(struct maker *maker, int number)
     size_t first = compiled->step_count;
     *plan = (struct plan_of_pass){.looks = (uint32_t)compiled->look_count,
                                   .setters = (uint32_t)compiled->setter_count};
+    memset(maker->last, 0xff, (ENGINE_MARKS + 1) * sizeof *maker->last);
     if (template->count < 0 || first + (size_t) template->count > INT32_MAX)
         return error_set(maker->err, ERROR_INPUT, "template %d has too many tasks", number);
     if (!VECTOR_ROOM(compiled->steps, compiled->step_capacity, first + (size_t) template->count))
         return error_memory(maker->err);
-    for (int i = 0; i < template->count; i++)
-        for (int j = 0; j <= ENGINE_WAITS; j++) {
-            uint16_t mark = j < ENGINE_WAITS ? template->tasks[i].waits[j] : template->tasks[i].mark;
-            if (mark <= ENGINE_MARKS)
-                maker->last[mark] = WAIT_NOTHING;
-        }
     struct step *unsorted = malloc(((size_t) template->count + 1) * sizeof *unsorted);
     if (unsorted == NULL)
         return error_memory(maker->err);

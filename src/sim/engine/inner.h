@@ -227,6 +227,7 @@ void engine_share_links(struct engine *engine);
 bool engine_regions_find(struct engine *engine);
 
 /* run.c */
+bool engine_check_links(const struct engine_system *system, struct error *err); /* routes and groups, too */
 void engine_timer_set(struct engine *engine, uint32_t id, double time);
 struct timer engine_timer_pop(struct engine *engine); /* the earliest */
 

@@ -78,10 +78,7 @@ static int sender_of(const struct engine *engine, int channel)
     const struct engine_system *system = engine->system;
     for (int d = 0; d < system->device_count; d++) {
         const struct plan_of_order *order = engine->devices[d].order;
-        bool has = false;
-        for (int p = 0; p < system->devices[d].port_count; p++)
-            has |= system->devices[d].ports[p] == channel;
-        for (uint32_t pass = 0; has && pass < order->count; pass++) {
+        for (uint32_t pass = 0; pass < order->count; pass++) {
             const struct engine_template *template = &system->templates[order->passes[pass].template];
             for (int i = 0; i < template->count; i++) {
                 int port = template->tasks[i].send;
@@ -290,7 +287,7 @@ static bool check_sizes(const struct engine_system *system, struct error *err)
     return true;
 }
 
-static bool check_links(const struct engine_system *system, struct error *err)
+bool engine_check_links(const struct engine_system *system, struct error *err)
 {
     for (int i = 0; i < system->link_count; i++) {
         if (!(system->links[i].capacity > 0.0 && system->links[i].capacity < 1e30))
@@ -430,11 +427,6 @@ static bool prepare(struct engine *engine)
 static void fire(struct engine *engine, uint32_t timer)
 {
     uint32_t actors = (uint32_t)engine->system->device_count * ENGINE_STREAMS;
-    if (engine->timer_count > 0 && engine->timers[0].id < actors) { /* probably the next one */
-        uint32_t next = engine->timers[0].id;
-        __builtin_prefetch(&engine->devices[next / ENGINE_STREAMS]);
-        __builtin_prefetch(&engine->actors[next].step);
-    }
     if (timer < actors) {
         engine_fire_actor(engine, timer);
         return;
@@ -562,7 +554,7 @@ bool engine_run(const struct engine_system *system, const struct timeline_sink *
                 struct engine_result *result, struct error *err)
 {
     *result = (struct engine_result){.makespan = 0.0};
-    if (!check_sizes(system, err) || !check_links(system, err))
+    if (!check_sizes(system, err) || !engine_check_links(system, err))
         return false;
     struct engine engine = {.system = system, .sink = sink, .result = result, .err = err};
     bool played = engine_compile(system, &engine.compiled, err) && prepare(&engine) && engine_tell(&engine) &&

@@ -16,6 +16,7 @@
 #include "core/hash.h"
 #include "core/random.h"
 #include "core/stop.h"
+#include "sim/engine/inner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,19 +135,7 @@ static bool check(const struct refinement *refinement)
                              "device %d: a port, group or route of its tasks is not in its lists",
                              device->rank);
     }
-    for (int g = 0; g < whole->group_count; g++) {
-        if (whole->groups[g].route < -1 || whole->groups[g].route >= whole->route_count)
-            return error_set(refinement->err, ERROR_INPUT, "group %d: no route %d", g,
-                             whole->groups[g].route);
-    }
-    for (int r = 0; r < whole->route_count; r++) {
-        for (int i = 0; i < whole->routes[r].count; i++) {
-            if (whole->routes[r].uses[i].link >= (uint32_t)whole->link_count)
-                return error_set(refinement->err, ERROR_INPUT, "route %d: no link %u", r,
-                                 whole->routes[r].uses[i].link);
-        }
-    }
-    return true;
+    return engine_check_links(whole, refinement->err);
 }
 
 /* ---- colours ---- */
