@@ -4,9 +4,9 @@
  * was before, drift; calls that are played by time alone may read what nobody has written yet.
  * Schedule: every call has its recorded distance from the first call of all, so that lateness does not add up: a thread that is
  * late goes on at once until it is not. Order: a thread keeps its own; a call on a descriptor waits for its open, a close for the calls
- * on it, a read for the write that had ended before it, a change of names or of a length for all calls on the file that had ended
- * before; and files are first read or written in their recorded order, also by threads that did so at nearly the same time. Each
- * such wait is for an earlier call, so that none waits for another in a circle.
+ * on it, a read for the write that had ended before it, a change of names or of a length for all calls on the file
+ * that had ended before; and files are first read or written in their recorded order, also by threads that did so at
+ * nearly the same time. Each such wait is for an earlier call, so that none waits for another in a circle.
  *
  * Files lie below a folder, under their recorded paths; nothing outside is touched. */
 #ifndef REHEARSE_FEED_REPLAY_REPLAY_H
