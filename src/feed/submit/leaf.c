@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/file_output.h"
+#include "names.h"
 #include "plan/plan_digest.h"
 
 #include <inttypes.h>
@@ -18,19 +19,9 @@
 
 #define CONFIG "dlio_config/config.yaml"
 
-/* v3.0, 2.1.19 and 2.1.20; v2.0, 11.1: the whole output folder. */
-static const char *const needed[] = {"training_run.stdout.log",
-                                     "training_run.stderr.log",
-                                     "dlio.log",
-                                     "summary.json",
-                                     "0_output.json",
-                                     "0_per_epoch_stats.json",
-                                     "rehearse_metadata.json",
-                                     "result.json",
-                                     CONFIG,
-                                     "dlio_config/hydra.yaml",
-                                     "dlio_config/overrides.yaml",
-                                     SUBMIT_SEAL};
+static const struct {
+    const char *name;
+} needed[] = {ROWS_submission_file};
 
 static const char *join(struct arena *arena, const char *folder, const char *name)
 {
@@ -417,14 +408,14 @@ static bool read_run(struct submit_run *run, const struct submit_place *place, c
     if (!run->folder)
         return error_memory(err);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        const char *path = join(arena, run->folder, needed[i]);
+        const char *path = join(arena, run->folder, needed[i].name);
         enum file_kind kind;
         if (!path)
             return error_memory(err);
         if (!file_look(path, &kind, err) && !keep_fault(run, err))
             return false;
         if (kind != FILE_REGULAR && !*run->fault)
-            snprintf(run->fault, sizeof run->fault, "%s has no %s", name, needed[i]);
+            snprintf(run->fault, sizeof run->fault, "%s has no %s", name, needed[i].name);
     }
     if (!load(run, &run->summary, "summary.json", arena, err) ||
         !load(run, &run->result, "result.json", arena, err) ||

@@ -473,12 +473,9 @@ static bool judge_description(const struct check *check, const char *path, const
 {
     struct doc doc = {0};
     char fault[320] = "";
-    static const char *const keys[] = {"submission_name",
-                                       "friendly_description",
-                                       "architecture.storage_location",
-                                       "architecture.benchmark_API",
-                                       "architecture.product_API",
-                                       "capabilities.multi_host"};
+    static const struct {
+        const char *name;
+    } keys[] = {ROWS_submission_key};
     if (!doc_load(&doc, path, err)) {
         if (error_is_memory(err))
             return false;
@@ -487,7 +484,7 @@ static bool judge_description(const struct check *check, const char *path, const
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !*fault; i++) {
         char key[80];
-        snprintf(key, sizeof key, "system_under_test.solution.%s", keys[i]);
+        snprintf(key, sizeof key, "system_under_test.solution.%s", keys[i].name);
         const char *value = submit_text(&doc, key);
         if (!*value || strncmp(value, SUBMIT_TO_FILL, strlen(SUBMIT_TO_FILL)) == 0)
             snprintf(fault, sizeof fault, "%s: %s is %s", name, key, *value ? "to be filled in" : "missing");

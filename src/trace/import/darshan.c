@@ -9,6 +9,7 @@
  * The texts have four decimals of a second; the log itself (darshan_log.c) has doubles. */
 #include "trace/import/darshan.h"
 #include "core/text.h"
+#include "names.h"
 #include "trace/import/scan.h"
 
 #include <math.h>
@@ -207,23 +208,7 @@ static bool take_value(struct darshan_record *record, const char *name, double v
     static const struct {
         const char *name;
         int kind, what;
-    } known[] = {
-        {"OPENS", DARSHAN_OPEN, 0},
-        {"READS", DARSHAN_READ, 0},
-        {"WRITES", DARSHAN_WRITE, 0},
-        {"BYTES_READ", DARSHAN_READ, 1},
-        {"BYTES_WRITTEN", DARSHAN_WRITE, 1},
-        {"F_OPEN_START_TIMESTAMP", DARSHAN_OPEN, 2},
-        {"F_READ_START_TIMESTAMP", DARSHAN_READ, 2},
-        {"F_WRITE_START_TIMESTAMP", DARSHAN_WRITE, 2},
-        {"F_CLOSE_START_TIMESTAMP", DARSHAN_CLOSE, 2},
-        {"F_OPEN_END_TIMESTAMP", DARSHAN_OPEN, 3},
-        {"F_READ_END_TIMESTAMP", DARSHAN_READ, 3},
-        {"F_WRITE_END_TIMESTAMP", DARSHAN_WRITE, 3},
-        {"F_CLOSE_END_TIMESTAMP", DARSHAN_CLOSE, 3},
-        {"F_READ_TIME", DARSHAN_READ, 4},
-        {"F_WRITE_TIME", DARSHAN_WRITE, 4},
-    };
+    } known[] = {ROWS_darshan_counter};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(known[i].name, name) != 0)
             continue;

@@ -449,7 +449,7 @@ static bool open_added_to(struct trace_writer *writer, struct error *err)
     struct trace_reader *reader = trace_reader_new(writer->path, err);
     trace_reader_free(reader);
     return reader && open_database(writer, "DELETE", err) && trace_writer_prepare(writer, err) &&
-           load_names(writer, err) && trace_writer_note_rows(writer, err);
+           load_names(writer, err) && run_sql(writer, trace_note_rows, err);
 }
 
 /* A temporary file needs no journal that outlives the process. */

@@ -31,7 +31,6 @@ enum insert {
 
 #define TRACE_ROWS         4096
 #define TRACE_ROWS_COLUMNS 11
-#define TRACE_TIMED        4 /* tables whose rows have times */
 
 /* Rows of whole numbers that are gathered before SQLite takes them with one INSERT … SELECT from a virtual
  * table: about twice as many rows a second as with values bound one by one (bench/bench_trace.c). */
@@ -49,13 +48,12 @@ struct trace_writer {
     struct hash_names names[DICTIONARIES];
     struct trace_rows events, blocks; /* not yet handed to SQLite */
     char *path;
-    struct file_output output;   /* until the trace has its name: its temporary file */
-    int64_t rows, others;        /* handed to SQLite: events and blocks; samples and phases */
-    int64_t before[TRACE_TIMED]; /* TRACE_STORE_APPEND: the last row that each table had */
-    int64_t pending;             /* of all tables, since the last commit */
-    bool at_once;                /* TRACE_STORE_APPEND: one transaction */
-    bool whole;                  /* TRACE_STORE_WHOLE: it gets its name when it is closed */
-    bool cut;                    /* the trace ends before the run does */
+    struct file_output output; /* until the trace has its name: its temporary file */
+    int64_t rows, others;      /* handed to SQLite: events and blocks; samples and phases */
+    int64_t pending;           /* of all tables, since the last commit */
+    bool at_once;              /* TRACE_STORE_APPEND: one transaction */
+    bool whole;                /* TRACE_STORE_WHOLE: it gets its name when it is closed */
+    bool cut;                  /* the trace ends before the run does */
     bool failed;
     struct error why;
 };
@@ -63,8 +61,8 @@ struct trace_writer {
 /* Keeps the first failure, and sets it. Returns false. */
 bool trace_writer_fail(struct trace_writer *writer, struct error *err);
 
-/* Notes the rows that a store has (trace_writer_refuse_repeated). */
-bool trace_writer_note_rows(struct trace_writer *writer, struct error *err);
+/* A statement that notes the rows which a store has, for trace_writer_refuse_repeated. */
+extern const char trace_note_rows[];
 
 /* The maximum length of a name in a dictionary. */
 #define TRACE_NAME_BYTES 4096
