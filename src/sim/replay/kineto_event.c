@@ -1,8 +1,9 @@
 /* The present event of Kineto's JSON: its fields, and spans that the program named. */
 #include "sim/replay/kineto_event.h"
 
+#include "core/text.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct kineto_field kineto_fields[FIELD_COUNT] = {
@@ -52,10 +53,8 @@ const char *kineto_value(const struct kineto *kineto, enum field field)
 /* A whole number, which some versions write as a text; `missing` where there is none. */
 int64_t kineto_whole(const struct kineto *kineto, enum field field, int64_t missing)
 {
-    const char *text = kineto_value(kineto, field);
-    char *end;
-    long long value = strtoll(text, &end, 10);
-    return *text && *end == '\0' ? value : missing;
+    int64_t value;
+    return text_whole(kineto_value(kineto, field), "", &value) ? value : missing;
 }
 
 bool kineto_time(const struct kineto *kineto, enum field field, int64_t *ns, struct error *err)
