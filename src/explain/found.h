@@ -28,7 +28,7 @@ struct found_word {
 /* Returns the first word that a text holds; NULL: none, or it tells nothing. */
 const struct found_word *found_word_in(const char *text);
 
-/* The description of a group tells a degree, as "TENSOR_MODEL_PARALLEL_GROUP" or "mesh_tp"; of several it tells none. */
+/* A group's description tells a degree, as "TENSOR_MODEL_PARALLEL_GROUP" or "mesh_tp"; of several it tells none. */
 void explain_find_job(struct explain_found *found, const struct explain *explain);
 
 /* "data 8, before 4": in what another run's job or device differs, of what both tell; nothing: in none. */
