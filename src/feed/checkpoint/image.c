@@ -179,13 +179,13 @@ static uint64_t shortened(uint64_t value)
 }
 
 /* Adds what the fields of 32 bits have no room for. */
-static void put_extra(struct text *text, uint64_t size, uint64_t offset)
+static void put_extra(struct text *text, uint64_t size, uint64_t packed, uint64_t offset)
 {
     bool wide = size >= UINT32_MAX, far = offset >= UINT32_MAX;
     if (wide || far)
         PACK(text, "22", 1, (wide ? 16 : 0) + (far ? 8 : 0));
     if (wide)
-        PACK(text, "88", size, size);
+        PACK(text, "88", size, packed);
     if (far)
         PACK(text, "8", offset);
 }
@@ -206,7 +206,7 @@ static bool add_member(struct archive *archive, const char *name, const char *by
     struct text *text = &image->text, *directory = &archive->directory, path = {0}, extra = {0};
     uint64_t offset = here(image), sum = bytes ? dataset_crc32(0, bytes, size) : 0;
     text_format(&path, "%.*s/%s", archive->stem_length, archive->stem, name);
-    put_extra(&extra, size, offset);
+    put_extra(&extra, size, 0, offset); /* what it takes in the archive is not known yet, for torch */
     uint64_t padding = -(offset + LOCAL + path.length + extra.length + 4) % ALIGNMENT;
     PACK(text, "42228822", 0x04034b50, 0, FLAGS, 0, 0, 0, path.length, extra.length + 4 + padding);
     text_add_bytes(text, text_within(&path, text), path.length);
@@ -224,7 +224,7 @@ static bool add_member(struct archive *archive, const char *name, const char *by
     PACK(directory, "4426444", 0x02014b50, 0, FLAGS, 0, sum, shortened(size), shortened(size));
     PACK(directory, "22644", path.length, extra.length, 0, 0, shortened(offset));
     text_add_bytes(directory, text_within(&path, directory), path.length);
-    text_add_bytes(directory, text_within(&extra, directory), extra.length);
+    put_extra(directory, size, size, offset);
     archive->members++;
     text_release(&path);
     text_release(&extra);

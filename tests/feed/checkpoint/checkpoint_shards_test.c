@@ -253,6 +253,34 @@ static void folders_are_named_by_epoch_and_step(void **state)
     assert_string_equal(checkpoint_shards_folder(folder, 1, 250), "global_epoch1_step250");
 }
 
+/* The tensors of each file have the file's bytes, however the model is cut. */
+static void tensors_are_all_of_a_file(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t ranks;
+    } known[] = {{"llama_7b", 3},         {"llama_7b_zero3", 7}, {"llama_8b_zero3", 8}, {"llama_70b", 64},
+                 {"llama_70b_zero3", 64}, {"llama_405b", 512},   {"llama_1t", 1024},    {"unet3d_v100", 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct checkpoint_shards shards = shards_of(known[i].name, known[i].ranks);
+        for (int64_t rank = 0; rank < shards.ranks; rank += 1 + shards.ranks / 5) {
+            for (int index = 0; index < checkpoint_shards_count(&shards, rank); index++) {
+                struct checkpoint_tensors tensors = {0};
+                struct checkpoint_shard shard;
+                struct error err;
+                int64_t bytes = 0;
+                checkpoint_shards_get(&shards, rank, index, &shard);
+                assert_true(checkpoint_shards_tensors(&shards, rank, index, &tensors, &err));
+                for (size_t t = 0; t < tensors.count; t++)
+                    bytes += tensors.items[t].bytes;
+                assert_int_equal(bytes, shard.bytes);
+                checkpoint_tensors_release(&tensors);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -270,6 +298,7 @@ int main(void)
         cmocka_unit_test(tensorflow_files_end_otherwise),
         cmocka_unit_test(ranks_that_do_not_divide_are_an_error),
         cmocka_unit_test(folders_are_named_by_epoch_and_step),
+        cmocka_unit_test(tensors_are_all_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
