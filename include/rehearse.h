@@ -482,6 +482,7 @@ struct rh_feed_request {
     const char *prometheus; /* a file of metrics, written while it runs and at the end */
     const char *replay, *pace,
         *path; /* a recorded job instead of a workload; its pace; only files of this pattern */
+    const char *requests; /* a stream of requests instead of a workload: its name or file */
 };
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);

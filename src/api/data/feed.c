@@ -385,10 +385,11 @@ static rh_handle *make_report(const struct rh_feed_request *asked, const struct 
 static rh_handle *make_feed(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_feed_request *asked = request;
-    if (asked->replay) {
+    if (asked->replay || asked->requests) {
         const struct replay_call replay = {api_feed_options, call->given, api_stop(call)};
         struct api_report *report = api_report_new(err);
-        return report ? api_made(&report->base, feed_replay(asked, &replay, report, err), err) : NULL;
+        bool done = report && (asked->replay ? feed_replay : feed_requests)(asked, &replay, report, err);
+        return report ? api_made(&report->base, done, err) : NULL;
     }
     struct comm *comm = asked->list ? NULL : comm_open(asked->time_out, err);
     if (!comm && !asked->list)

@@ -17,15 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse_others(const struct option_spec *options, const bool *given, const char *const *taken,
+#define NO_WORKLOAD "a replay, which has no workload"
+
+bool replay_refuse_others(const struct replay_call *call, const char *const *taken, const char *what,
                           struct error *err)
 {
-    for (const struct option_spec *spec = options; spec->name; spec++) {
+    for (const struct option_spec *spec = call->options; spec->name; spec++) {
         size_t i = 0;
         while (taken[i] && strcmp(taken[i], spec->name) != 0)
             i++;
-        if (!taken[i] && given[spec - options])
-            return error_set(err, ERROR_USAGE, "--%s is not for a replay, which has no workload", spec->name);
+        if (!taken[i] && call->given[spec - call->options])
+            return error_set(err, ERROR_USAGE, "--%s is not for %s", spec->name, what);
     }
     return true;
 }
@@ -115,7 +117,7 @@ bool generate_replay(const struct rh_dataset_generate_request *asked, const stru
             "--replay: '%s' is one operand too many: a replay has no workload, and --output names its "
             "folder",
             asked->workload.items[0]);
-    if (refuse_others(call->options, call->given, taken, err))
+    if (replay_refuse_others(call, taken, NO_WORKLOAD, err))
         folder = folder_of(&none, asked->output, err);
     bool done = folder && read_plan(asked->replay, asked->path, &reader, &plan, err) &&
                 make_files(asked, folder, &plan, call, report, err);
@@ -325,7 +327,7 @@ bool feed_replay(const struct rh_feed_request *asked, const struct replay_call *
                                         "warm",   "results", "workload", "WORKLOAD",     NULL};
     struct replaying job = {.asked = asked, .call = call, .report = report};
     job.folder =
-        refuse_others(call->options, call->given, taken, err) ? folder_of(&asked->workload, NULL, err) : NULL;
+        replay_refuse_others(call, taken, NO_WORKLOAD, err) ? folder_of(&asked->workload, NULL, err) : NULL;
     bool done = job.folder && (!asked->results || file_make_folders(asked->results, err)) &&
                 read_plan(asked->replay, asked->path, &job.reader, &job.plan, err) && play(&job, err);
     io_plan_release(&job.plan);
