@@ -68,7 +68,6 @@ extern const char *const limits_words[];
 /* One host's run. */
 struct limits_facts {
     struct limits_look seen;   /* sum over the epochs */
-    const char *host;          /* its name */
     double busy, cpu, delayed; /* seconds, sum of its readers: reading, on a processor, waiting for one */
     double readers;            /* number of its reading threads */
     double throttled;          /* seconds that control groups throttled it */

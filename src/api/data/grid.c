@@ -346,6 +346,13 @@ static bool set_point(const struct grid *grid, const int *at, struct feed_job *j
             job->asked.accelerators = axis->values[at[i]];
             continue;
         }
+        if (strcmp(key, "depth") == 0) { /* an option that is no key of workloads */
+            int64_t *depth = &job->asked.depth;
+            if (!text_whole(axis->words[at[i]], "", depth) || *depth < 1 || *depth > STORAGE_MAX_QUEUE_DEPTH)
+                return error_set(err, ERROR_USAGE, "--vary depth: expected 1 to %d, found '%s'",
+                                 STORAGE_MAX_QUEUE_DEPTH, axis->words[at[i]]);
+            continue;
+        }
         if (axis->words)
             text_format(&line, "%s=%s", key, axis->words[at[i]]);
         else
