@@ -391,9 +391,9 @@ static bool take_task(void *context, const struct timeline_task *task, struct er
     if (!file)
         return false;
     chrome->end = task->end > chrome->end ? task->end : chrome->end;
-    if (!chrome->options.recorded && task->kind == TASK_OTHER) { /* no kernel: between them the host works */
+    if (!chrome->options.recorded && task->kind == TASK_OTHER) { /* work of the host, within its step */
         int64_t host = HOST + (int64_t)task->device;
-        struct event event = span_of("user_annotation", "other", host, host, task->begin, task->end);
+        struct event event = span_of("user_annotation", "other", host, host, task->begin, task->end - 1e-9);
         FIELDS_MAP(&event, event_fields, &file->json, NULL);
         return true;
     }
