@@ -134,7 +134,7 @@ struct replaying {
     const struct rh_feed_request *asked;
     const struct replay_call *call;
     struct api_report *report;
-    const char *folder;
+    const char *folder, *trace, *document; /* trace, document: of the results; NULL: none */
     struct trace_reader *reader;
     struct io_plan plan;
     struct io_options options;
@@ -261,21 +261,26 @@ static void print_report(const struct replaying *job, struct text *out)
     print_classes(result, out);
 }
 
-static bool save(const struct replaying *job, struct error *err)
+/* Makes the folder of results, in which the trace that is replayed is not to be replaced. */
+static bool make_results(struct replaying *job, struct error *err)
 {
     const char *folder = job->asked->results;
-    struct text path = {0};
     if (!folder)
         return true;
-    text_format(&path, "%s/replay.db", folder);
-    bool done = !path.failed ? io_trace_write(&job->plan, &job->options, job->result, path.data, err)
-                             : error_memory(err);
-    text_release(&path);
-    text_format(&path, "%s/result.json", folder);
-    done = done &&
-           (!path.failed ? file_write_exact(path.data, &job->report->json_text, err) : error_memory(err));
-    text_release(&path);
-    return done;
+    job->trace = arena_format(&job->plan.arena, "%s/replay.db", folder);
+    job->document = arena_format(&job->plan.arena, "%s/result.json", folder);
+    if (!job->trace || !job->document)
+        return error_memory(err);
+    return (!file_same(job->asked->replay, job->trace) ||
+            error_set(err, ERROR_USAGE, "--output: %s is what is replayed: choose another folder",
+                      job->trace)) &&
+           file_make_folders(folder, err);
+}
+
+static bool save(const struct replaying *job, struct error *err)
+{
+    return !job->trace || (io_trace_write(&job->plan, &job->options, job->result, job->trace, err) &&
+                           file_write_exact(job->document, &job->report->json_text, err));
 }
 
 static bool play(struct replaying *job, struct error *err)
@@ -328,8 +333,8 @@ bool feed_replay(const struct rh_feed_request *asked, const struct replay_call *
     struct replaying job = {.asked = asked, .call = call, .report = report};
     job.folder =
         replay_refuse_others(call, taken, NO_WORKLOAD, err) ? folder_of(&asked->workload, NULL, err) : NULL;
-    bool done = job.folder && (!asked->results || file_make_folders(asked->results, err)) &&
-                read_plan(asked->replay, asked->path, &job.reader, &job.plan, err) && play(&job, err);
+    bool done = job.folder && read_plan(asked->replay, asked->path, &job.reader, &job.plan, err) &&
+                make_results(&job, err) && play(&job, err);
     io_plan_release(&job.plan);
     trace_reader_free(job.reader);
     return done;
