@@ -255,7 +255,8 @@ static int prefetch_of(const struct run *run, int64_t batch)
         return at_most_int(
             (int64_t)fmin((factor > 0 ? factor : 2) * (double)reader->read_threads, LOADER_MAX_WINDOW));
     }
-    if (reader->emulate) /* the process that trains reads, when it needs a batch */
+    if (reader->emulate ==
+        WORKLOAD_EMULATE_PYTORCH) /* the process that trains reads, when it needs a batch */
         return 0;
     if (together == 1 || reader->prefetch_size == 0)
         return (int)reader->prefetch_size;
@@ -278,7 +279,8 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
     struct loader_options loader = options->loader;
     loader.first = run->first;
     loader.count = options->accelerators;
-    loader.read_threads = (int)reader->read_threads;
+    /* DALI's readers have one thread each, whatever threads decode. */
+    loader.read_threads = reader->emulate == WORKLOAD_EMULATE_DALI ? 1 : (int)reader->read_threads;
     loader.workers = workers_of(reader);
     loader.prefetch = prefetch_of(run, phase == METRICS_EVAL ? reader->batch_size_eval : reader->batch_size);
     loader.reopen = reopens(run);

@@ -1,6 +1,7 @@
 #include "feed/loader/emulate.h"
 
 #include "core/clock.h"
+#include "core/vector.h"
 #include "feed/loader/internal.h"
 #include "names.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -37,15 +39,17 @@ enum kind {
     GET,
     GETS,
     REWIND,
+    MAP,
+    FIRST,
     WORK,
     PAUSE,
     KINDS
 };
 enum base { NUMBER, SIZE, REST };
 
-static const char *const kinds[KINDS] = {"open",   "close", "stat", "lstat",  "flock", "terminal", "copy",
-                                         "uncopy", "flags", "tell", "seek",   "back",  "read",     "pread",
-                                         "sample", "get",   "gets", "rewind", "work",  "~"};
+static const char *const kinds[KINDS] = {
+    "open", "close", "stat",  "lstat",  "flock", "terminal", "copy",   "uncopy", "flags", "tell", "seek",
+    "back", "read",  "pread", "sample", "get",   "gets",     "rewind", "map",    "first", "work", "~"};
 
 /* ---- The table ---- */
 
@@ -234,6 +238,35 @@ static bool open_it(struct play *play, struct error *err)
     return play->fd >= 0 || cannot(play, "open", err);
 }
 
+/* Maps the file until its batch is complete (emulate_batch). */
+static bool map(struct play *play, struct error *err)
+{
+    struct loader_thread *thread = play->thread;
+    if (!VECTOR_ROOM(thread->maps, thread->map_room, (size_t)thread->map_count + 1))
+        return error_memory(err);
+    char *at = mmap(NULL, (size_t)play->size, PROT_READ, MAP_PRIVATE, play->fd, 0);
+    if (at == MAP_FAILED)
+        return cannot(play, "map", err);
+    thread->maps[thread->map_count++] = (struct loader_map){at, play->size};
+    play->reached = play->size; /* as look() has seen it */
+    return true;
+}
+
+bool emulate_batch(struct loader_thread *thread, struct error *err)
+{
+    bool copied = true;
+    for (int i = 0; copied && i < thread->map_count; i++) {
+        char *to = storage_reader_buffer(thread->reader, 0, thread->maps[i].size, err);
+        copied = to != NULL;
+        if (copied)
+            memcpy(to, thread->maps[i].at, (size_t)thread->maps[i].size);
+    }
+    for (int i = 0; i < thread->map_count; i++)
+        munmap(thread->maps[i].at, (size_t)thread->maps[i].size);
+    thread->map_count = 0;
+    return copied;
+}
+
 static void close_all(struct play *play)
 {
     if (play->copy >= 0)
@@ -309,6 +342,11 @@ static bool play_call(struct play *play, const struct emulate_call *call, struct
         return get_some(play, call, err);
     case REWIND:
         play->buffered = play->at;
+        return true;
+    case MAP:
+        return map(play, err);
+    case FIRST:
+        (void)*(volatile char *)play->thread->maps[play->thread->map_count - 1].at;
         return true;
     case WORK:
         play->work = number;

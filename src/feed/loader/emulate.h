@@ -42,4 +42,7 @@ struct order_place;
 bool emulate_read(struct loader_thread *thread, const struct order_place *place, int64_t busy, int64_t *bytes,
                   struct error *err);
 
+/* Ends a batch: what its samples have mapped is copied, as DALI's pipeline copies whole batches, and unmapped. */
+bool emulate_batch(struct loader_thread *thread, struct error *err);
+
 #endif

@@ -73,13 +73,22 @@ struct loader_file {
     int64_t used;
 };
 
+/* A file that a sample has mapped. */
+struct loader_map {
+    char *at;
+    int64_t size;
+};
+
 struct loader_thread {
     struct loader *loader;
     pthread_t thread;
     struct storage_reader *reader;
     int accelerator, worker; /* of emulation */
-    int64_t next;            /* its next step; the queue's lock */
-    int64_t starts;          /* when it has started; the queue's lock */
+    struct loader_map *maps; /* of the batch under way */
+    size_t map_room;
+    int map_count;
+    int64_t next;   /* its next step; the queue's lock */
+    int64_t starts; /* when it has started; the queue's lock */
     struct loader_file files[LOADER_OPEN_FILES];
     int64_t clock; /* for files[].used */
     struct text path;

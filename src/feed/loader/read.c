@@ -25,6 +25,7 @@ void loader_thread_release(struct loader_thread *thread)
     free(thread->extents);
     free(thread->reads);
     free(thread->decoded);
+    free(thread->maps);
     dataset_expected_release(&thread->expected);
     storage_reader_free(thread->reader);
 }

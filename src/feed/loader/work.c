@@ -224,7 +224,7 @@ static void *work(void *argument)
     while (loader->options.emulate ? loader_take_own(thread, &piece) : take_piece(loader, &piece)) {
         if (!atomic_load(&loader->failed)) {
             loader_busy_begin(thread, piece.slot->step);
-            bool read = read_piece(thread, &piece, &err);
+            bool read = read_piece(thread, &piece, &err) && emulate_batch(thread, &err);
             loader_busy_end(thread);
             if (!read)
                 fail(loader, &err);

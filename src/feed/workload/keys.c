@@ -22,7 +22,7 @@
 static const char *const frameworks[] = {"tensorflow", "pytorch", NULL};
 static const char *const loaders[] = {"tensorflow", "pytorch",  "dali", "native_dali",
                                       "synthetic",  "terabyte", NULL};
-static const char *const emulations[] = {"none", "pytorch", NULL};
+static const char *const emulations[] = {"none", "pytorch", "dali", NULL};
 static const char *const shuffles[] = {"off", "seed", "random", NULL};
 static const char *const read_types[] = {"on_demand", "memory", NULL};
 static const char *const samplers[] = {"iterative", "index", NULL};

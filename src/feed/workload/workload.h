@@ -43,6 +43,7 @@ enum workload_loader {
 enum workload_emulate { /* the framework whose calls the loader plays */
                         WORKLOAD_EMULATE_NONE,
                         WORKLOAD_EMULATE_PYTORCH,
+                        WORKLOAD_EMULATE_DALI,
 };
 enum workload_shuffle { WORKLOAD_SHUFFLE_OFF, WORKLOAD_SHUFFLE_SEED, WORKLOAD_SHUFFLE_RANDOM };
 enum workload_read_type { WORKLOAD_READ_ON_DEMAND, WORKLOAD_READ_MEMORY };

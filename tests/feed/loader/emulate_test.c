@@ -53,6 +53,22 @@ static void test_pytorch_reads_each_sample_once(void **state)
     }
 }
 
+static void test_dali_reads_each_sample_once(void **state)
+{
+    (void)state;
+    set_start("npy");
+    set_make();
+    struct loader_options options = emulated(2);
+    options.emulate = WORKLOAD_EMULATE_DALI;
+    options.read_threads = 1;
+    set_loader(&options);
+    set_order(2, 4);
+    set_pass(0);
+    struct metrics_batch all = set_take_all(2);
+    assert_true(all.mark == order_checksum(&set.order, 0));
+    assert_int_equal(all.bytes, 48 * 4000);
+}
+
 static void test_each_worker_waits_for_its_own_batches(void **state)
 {
     (void)state;
@@ -166,9 +182,13 @@ static void test_words_that_are_none_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST0(test_pytorch_reads_each_sample_once),   TEST(test_each_worker_waits_for_its_own_batches),
-        TEST(test_workers_start_one_after_the_other), TEST(test_preparing_keeps_the_worker_busy),
-        TEST(test_what_is_wrong_with_a_file_is_said), TEST(test_other_calls_are_refused),
+        TEST0(test_pytorch_reads_each_sample_once),
+        TEST0(test_dali_reads_each_sample_once),
+        TEST(test_each_worker_waits_for_its_own_batches),
+        TEST(test_workers_start_one_after_the_other),
+        TEST(test_preparing_keeps_the_worker_busy),
+        TEST(test_what_is_wrong_with_a_file_is_said),
+        TEST(test_other_calls_are_refused),
         TEST0(test_words_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
