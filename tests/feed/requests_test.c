@@ -180,7 +180,8 @@ static void the_seed_gives_the_requests(void **state)
     assert_true(digests[0] == digests[1] && digests[0] != digests[2]);
 }
 
-/* Users who think T seconds on average ask once in T seconds, of each kind as many; tokens are of half to all of the range. */
+/* Users who think T seconds on average ask once in T seconds, of each kind as many; tokens are of half to all of
+ * the range. */
 static void users_ask_as_often_as_they_think(void **state)
 {
     static const char *const settings[] = {"users=3000", "duration=20", "token_bytes=1"};
@@ -205,8 +206,9 @@ static void users_ask_as_often_as_they_think(void **state)
     requests_release(&workload);
 }
 
-/* M/D/1: Poisson arrivals, one server, each request S seconds: the mean wait is S u / (2 (1 - u)) at a utilisation u (Pollaczek and
- * Khinchin). Lindley: a request waits as long as the one before waited and was served, less the time between both. */
+/* M/D/1: Poisson arrivals, one server, each request S seconds: the mean wait is S u / (2 (1 - u)) at a utilisation
+ * u (Pollaczek and Khinchin). Lindley: a request waits as long as the one before waited and was served, less the
+ * time between both. */
 static void waits_are_those_of_one_server(void **state)
 {
     static const char *const settings[] = {"arrival=poisson", "rate=100", "duration=3000", "token_bytes=1"};
@@ -313,8 +315,8 @@ static int by_time(const void *a, const void *b)
     return left[0] != right[0] ? (left[0] < right[0] ? -1 : 1) : (left[1] > right[1]) - (left[1] < right[1]);
 }
 
-/* Little: the mean number of requests in the system is their rate times their mean latency. The first by the changes in time, the
- * second by the histogram. */
+/* Little: the mean number of requests in the system is their rate times their mean latency. The first by the
+ * changes in time, the second by the histogram. */
 static void check_little(const struct run *run)
 {
     const struct requests_result *result = run->result;

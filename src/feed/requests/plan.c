@@ -1,5 +1,5 @@
-/* Draws the requests of a stream, and what they do with the cache: entries by least recent use, first in memory where there is
- * some, then in the storage. */
+/* Draws the requests of a stream, and what they do with the cache: entries by least recent use, first in memory
+ * where there is some, then in the storage. */
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/random.h"
@@ -98,7 +98,8 @@ static uint32_t take_oldest(struct drawing *drawing, enum request_tier which)
     return 0;
 }
 
-/* Writes an entry into the storage, from which the oldest are removed. One that is too large for it is written nevertheless. */
+/* Writes an entry into the storage, from which the oldest are removed. One that is too large for it is written
+ * nevertheless. */
 static bool store(struct drawing *drawing, uint32_t entry)
 {
     int64_t room = drawing->capacity - drawing->plan->entries[entry].bytes;
@@ -139,7 +140,8 @@ static bool use(struct drawing *drawing, uint32_t entry, int64_t times, uint32_t
            (it->tier == REQUEST_MEMORY || add_op(drawing, REQUEST_READ, entry, times));
 }
 
-/* What a request does with the cache: the turns before are read, its context is written, and read while it is answered. */
+/* What a request does with the cache: the turns before are read, its context is written, and read while it is
+ * answered. */
 static bool use_cache(struct drawing *drawing, struct user *user)
 {
     const struct requests_workload *workload = drawing->workload;

@@ -292,8 +292,9 @@ static bool use_cache(struct player *player, struct scratch *scratch, const stru
 
 /* ---- searches ---- */
 
-/* A search walks a graph of which each node, a vector and its neighbours, is one place of the index: `beam` nodes at once in each shard,
- * as what is read next depends on what was read. Which nodes these are is drawn, since the graph of any vectors is not known. */
+/* A search walks a graph of which each node, a vector and its neighbours, is one place of the index: `beam` nodes
+ * at once in each shard, as what is read next depends on what was read. Which nodes these are is drawn, since the
+ * graph of any vectors is not known. */
 static bool search(struct player *player, struct scratch *scratch, size_t which, struct request_done *done)
 {
     const struct requests_workload *w = player->workload;
@@ -305,8 +306,8 @@ static bool search(struct player *player, struct scratch *scratch, size_t which,
         int extents = 0;
         for (int64_t i = 0; i < w->batch * w->shards * wide; i++) {
             int64_t shard = i / wide % w->shards, first = w->vectors * shard / w->shards;
-            double size = (double)(w->vectors * (shard + 1) / w->shards - first);
-            int64_t at = first + (int64_t)(random_uniform(&state) * size);
+            int64_t size = w->vectors * (shard + 1) / w->shards - first;
+            int64_t at = first + (int64_t)(random_uniform(&state) * (double)size);
             if (random_uniform(&state) >= w->cached)
                 scratch->extents[extents++] = (struct storage_extent){.offset = at * node, .length = node};
         }

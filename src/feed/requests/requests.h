@@ -1,11 +1,13 @@
-/* Streams of requests to a storage: to the key-value cache of servers of language models, to the index of a vector database.
+/* Streams of requests to a storage: to the key-value cache of servers of language models, to the index of a vector
+ * database.
  *
- * Problem: a training run reads as fast as it computes, a server reads when it is asked. Its storage is judged by the time
- * from a request's arrival to its end, at a load that does not wait for slow answers.
- * Stream: the seed gives all requests before the run: arrival, user, tokens, and what each reads, writes and removes of the
- * cache, in the order of arrivals, so that bytes and hits do not depend on the storage. Play: threads take the requests in that
- * order. A read waits for the write of its entry, a removal for the reads, each of an earlier request, so that none waits in
- * a circle. Latency counts from the arrival, also where no thread was free; that of what did not end counts until the end.
+ * Problem: a training run reads as fast as it computes, a server reads when it is asked. Its storage is judged by
+ * the time from a request's arrival to its end, at a load that does not wait for slow answers. Stream: the seed
+ * gives all requests before the run: arrival, user, tokens, and what each reads, writes and removes of the cache,
+ * in the order of arrivals, so that bytes and hits do not depend on the storage. Play: threads take the requests
+ * in that order. A read waits for the write of its entry, a removal for the reads, each of an earlier request, so
+ * that none waits in a circle. Latency counts from the arrival, also where no thread was free; that of what did
+ * not end counts until the end.
  *
  * Files lie in a folder, or under a prefix of S3, that this room marked. */
 #ifndef REHEARSE_FEED_REQUESTS_REQUESTS_H
@@ -52,7 +54,8 @@ struct requests_workload {
     struct doc texts[2]; /* the file, the settings */
 };
 
-/* Reads a built-in workload (data/requests.yaml) or a file, then "KEY=VALUE". The caller releases it, also on failure. */
+/* Reads a built-in workload (data/requests.yaml) or a file, then "KEY=VALUE". The caller releases it, also on
+ * failure. */
 bool requests_open(struct requests_workload *workload, const char *name, const char *const *settings,
                    size_t setting_count, struct error *err);
 void requests_release(struct requests_workload *workload);
@@ -111,8 +114,8 @@ struct request_done {
 struct requests_result {
     struct request_done *done;
     size_t done_count, done_capacity;
-    int64_t prepared;           /* bytes of the index that were written before */
-    double seconds, offered;    /* until the last end, or that of the duration; in which requests arrived */
+    int64_t prepared;          /* bytes of the index that were written before */
+    double seconds, offered;   /* until the last end, or that of the duration; in which requests arrived */
     int64_t arrived, not_done; /* requests */
     int64_t read, written, removed;             /* bytes, bytes, entries */
     int64_t prefilled, answered, found, missed; /* tokens and turns of requests that ended */
