@@ -37,8 +37,8 @@ bool emulate_parse(struct emulate *emulate, const char *words, struct error *err
 struct loader_thread;
 struct order_place;
 
-/* Reads a sample as the framework does, in a thread of the loader; preparing it takes `busy` nanoseconds, in which the thread
- * sleeps. Fails if another thread did. */
+/* Reads a sample as the framework does, in a thread of the loader; preparing it takes `busy` nanoseconds, in
+ * which the thread sleeps. Fails if another thread did. */
 bool emulate_read(struct loader_thread *thread, const struct order_place *place, int64_t busy, int64_t *bytes,
                   struct error *err);
 

@@ -1,4 +1,5 @@
-/* The workers of an emulated framework: each takes its own batches in turn, where other threads take what is needed first. */
+/* The workers of an emulated framework: each takes its own batches in turn, where other threads take what is
+ * needed first. */
 #include "core/clock.h"
 #include "feed/loader/internal.h"
 
