@@ -308,8 +308,8 @@ static bool add_layer(const struct checkpoint_shards *shards, int64_t layer,
         {"output_layer.weight", shards->vocab, shards->hidden, BY_ROWS},
         {"decoder.final_layernorm.weight", shards->hidden, 1, ON_EACH_RANK},
     };
-    const struct layer_part *part = &parts[layer == 0 ? 0 : layer - shards->layers];
     bool block = layer > 0 && layer <= shards->layers, flat = shards->given_layer > 0 || shards->hidden == 0;
+    const struct layer_part *part = &parts[block || layer == 0 ? 0 : layer - shards->layers];
     char name[128];
     if (block)
         part = block_parts(shards, parts);
