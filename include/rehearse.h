@@ -479,10 +479,10 @@ struct rh_feed_request {
     bool keep_steps; /* steps.load_ns, … as lists */
     struct rh_list
         vary; /* "accelerators=1,2,4", "batch=1,2": a grid, whose answer has a value for each point */
-    const char *prometheus; /* a file of metrics, written while it runs and at the end */
-    const char *replay, *pace,
-        *path; /* a recorded job instead of a workload; its pace; only files of this pattern */
-    const char *requests; /* a stream of requests instead of a workload: its name or file */
+    const char *prometheus;  /* a file of metrics, written while it runs and at the end */
+    const char *replay;      /* a recorded job instead of a workload */
+    const char *pace, *path; /* of the replay: its pace; only files of this pattern */
+    const char *requests;    /* a stream of requests instead of a workload: its name or file */
 };
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);

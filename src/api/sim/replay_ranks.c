@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS   64
+#define MAX_ROWS 64
 
 /* A rank's times, summed over its devices. */
 struct row {
