@@ -26,6 +26,8 @@ struct walker {
     struct stretch *stretches; /* of the step, the last one first */
     size_t stretch_count, stretch_capacity, member_count;
     uint32_t *met; /* room for members */
+    /* The largest meeting of the step that compute of the path covers, or its begin: 0 members: none. */
+    uint32_t covered, covered_lane, covered_activity;
     size_t step;
     bool sent; /* the path of the step goes along a message */
     struct error *err;
@@ -184,6 +186,16 @@ static double compare(const struct walker *walker, int64_t from, int64_t to,
     return waited;
 }
 
+/* Keeps the meeting with most members, whose step are compared. */
+static void keep_meeting(struct walker *walker, uint32_t lane, uint32_t activity)
+{
+    size_t count = walker->walk->members(walker->walk->context, lane, activity, walker->met);
+    if (count <= walker->member_count)
+        return;
+    walker->member_count = count;
+    memcpy(walker->members, walker->met, count * sizeof *walker->members);
+}
+
 /* The path of a step, beside the same time on the other members of the largest group that met. */
 static void add_step(struct walker *walker, int64_t from, int64_t to)
 {
@@ -193,9 +205,16 @@ static void add_step(struct walker *walker, int64_t from, int64_t to)
     if (from >= to)
         return;
     add_own(walker, from, to, own, most);
+    if (walker->covered > walker->member_count)
+        keep_meeting(walker, walker->covered_lane, walker->covered_activity);
     if (walker->sent)
         add_stages(walker, from, to, own);
     double waited = compare(walker, from, to, own, more, &above, &waiting);
+    if (waiting <= 0 && walker->covered > 1) { /* nobody waits in that group */
+        walker->member_count = 0;
+        keep_meeting(walker, walker->covered_lane, walker->covered_activity);
+        waited = compare(walker, from, to, own, more, &above, &waiting);
+    }
     for (int i = 0; i < EXPLAIN_SHARES; i++) {
         int64_t held = i == SHARE_COMPUTE ? own[i] + own[SHARE_COVERED] : own[i], part = 0;
         if (waited > 0 && more[i] > 0)
@@ -223,14 +242,19 @@ static const struct explain_arrival *met_at(const struct walker *walker, uint32_
     return arrival && (waits || arrival->time == piece->begin) ? arrival : NULL;
 }
 
-/* Keeps the meeting with most members, whose step are compared. */
-static void keep_meeting(struct walker *walker, uint32_t lane, const struct explain_piece *piece)
+/* On the last rank, for which the others wait, compute may cover all of an exchange. */
+static void keep_covered(struct walker *walker, uint32_t lane, const struct explain_piece *piece)
 {
-    size_t count = walker->walk->members(walker->walk->context, lane, piece->exchange, walker->met);
-    if (count <= walker->member_count)
+    static const bool shares[EXPLAIN_SHARES] = {
+        [SHARE_COVERED] = true, [SHARE_TRANSFER] = true, [SHARE_INNER] = true};
+    const struct explain_lane *at = &walker->walk->lanes[lane];
+    const struct explain_arrival *arrival =
+        shares[piece->share] ? explain_arrival_of(at->arrivals, at->arrival_count, piece->exchange) : NULL;
+    if (!arrival || arrival->members <= walker->covered)
         return;
-    walker->member_count = count;
-    memcpy(walker->members, walker->met, count * sizeof *walker->members);
+    walker->covered = arrival->members;
+    walker->covered_lane = lane;
+    walker->covered_activity = piece->exchange;
 }
 
 static bool add_stretch(struct walker *walker, uint32_t lane, int64_t from, int64_t to)
@@ -246,12 +270,13 @@ static bool walk_step(struct walker *walker, uint32_t lane, int64_t from, int64_
     const struct explain_walk *walk = walker->walk;
     int64_t now = to, end = to; /* of the stretch */
     size_t still = 0;           /* changes of lane at one time */
-    walker->member_count = walker->stretch_count = 0;
+    walker->member_count = walker->stretch_count = walker->covered = 0;
     walker->sent = false;
     while (now > from) {
         const struct explain_timeline *timeline = &walk->lanes[lane].timeline;
         const struct explain_piece *piece = &timeline->pieces[explain_piece_at(timeline, now - 1)];
         const struct explain_arrival *met = piece->begin < now ? met_at(walker, lane, piece) : NULL;
+        keep_covered(walker, lane, piece);
         bool waits = met && (piece->share == SHARE_SKEW || piece->share == SHARE_PEER) && met->lane != lane;
         if (!waits || still > walk->lane_count) {
             now = piece->begin < now && piece->begin > from ? piece->begin : from;
@@ -259,7 +284,7 @@ static bool walk_step(struct walker *walker, uint32_t lane, int64_t from, int64_
         }
         if (!met || still > walk->lane_count || now <= from)
             continue;
-        keep_meeting(walker, lane, piece);
+        keep_meeting(walker, lane, piece->exchange);
         if (met->lane != lane) {
             if (!add_stretch(walker, lane, now, end))
                 return false;

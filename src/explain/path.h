@@ -10,17 +10,18 @@
  * path has a piece for every nanosecond of the step, on one device each, and its length is the step's, exactly.
  *
  * Skew. In each step the path is compared with the same time on the other members of the largest group that met on
- * it (and, where it goes along messages, on all lanes that it visits), but for the lane that it is on longest. Compute
- * of other stages that such a path has beyond that lane's own is no excess: the others waited for their neighbours.
- * The path never waits for a last rank, the others do. Shares add up to the same time on both sides; so what the
- * others waited, w (their mean), is exactly the sum over shares of (the path's, less the others' mean). Of w each
- * share in which the path exceeds the others costs its part, in proportion: a rank whose kernels take longer, one
- * whose host or data came late, one whose link is slow. That part is moved from the path's share to the excess of the
- * rank that has most of it; what stays is what all ranks have. The others are those that wait for a hundredth of the
- * time at least: who does not is as slow, or in the group of the slow link. Exposed communication in the largest
- * groups that the others have beyond the path is counted as waiting: compute would cover it, had the last rank been in
- * time. Where no rank, nor several that compute as long, have two thirds of all excess in compute, it is jitter, and
- * costs what the slowest of n lies above the mean of all n: of what it lies above the k that wait, k / n.
+ * it, also beside compute (where none of these waits, of the largest that compute covers; and, where it goes along
+ * messages, on all lanes that it visits), but for the lane that it is on longest. Compute of other stages that such a
+ * path has beyond that lane's own is no excess: the others waited for their neighbours. The path never waits for a
+ * last rank, the others do. Shares add up to the same time on both sides; so what the others waited, w (their mean),
+ * is exactly the sum over shares of (the path's, less the others' mean). Of w each share in which the path exceeds
+ * the others costs its part, in proportion: a rank whose kernels take longer, one whose host or data came late, one
+ * whose link is slow. That part is moved from the path's share to the excess of the rank that has most of it; what
+ * stays is what all ranks have. The others are those that wait for a hundredth of the time at least: who does not is
+ * as slow, or in the group of the slow link. Exposed communication in the largest groups that the others have beyond
+ * the path is counted as waiting: compute would cover it, had the last rank been in time. Where no rank, nor several
+ * that compute as long, have two thirds of all excess in compute, it is jitter, and costs what the slowest of n lies
+ * above the mean of all n: of what it lies above the k that wait, k / n.
  *
  * Bound. The pieces of a path are at most the pieces in the window of each device that it visits: one pass, and one
  * look-up in each other member's sums for each step.

@@ -32,7 +32,9 @@ struct truth {
     double size;
     int rank;
     uint64_t seed;
-    bool level; /* of jitter: each rank takes the mean of all */
+    bool level;   /* of jitter: each rank takes the mean of all */
+    bool pair;    /* the neighbour has it, too */
+    bool covered; /* the last exchange runs beside compute: no kernel of the step awaits it */
 };
 
 struct rank {
@@ -81,7 +83,8 @@ static void record(const struct rank *rank, const char *category, const char *na
 
 static bool has(const struct job *job, enum cause cause, int rank)
 {
-    return job->truth.cause == cause && (job->truth.rank < 0 || job->truth.rank == rank);
+    int pair = job->truth.pair ? 2 : 1;
+    return job->truth.cause == cause && (job->truth.rank < 0 || job->truth.rank / pair == rank / pair);
 }
 
 /* The host launches something; returns the earliest start. */
@@ -238,8 +241,9 @@ static void step(struct job *job, int number)
             exchange(job, 1, RANKS, 500000, 1 << 24);
         }
     }
-    await(job, 0, 1);
-    compute(job, 300000);
+    if (!job->truth.covered)
+        await(job, 0, 1);
+    compute(job, job->truth.covered ? 800000 : 300000);
     synchronise(job);
     snprintf(name, sizeof name, "ProfilerStep#%d", number);
     for (int i = 0; i < RANKS; i++)
@@ -479,6 +483,26 @@ static void causes_are_named_with_their_size(void **state)
     assert_true(sized >= 95 * runs / 100);
 }
 
+/* Others wait for a rank also where its compute covers each exchange in which it comes last, wholly or its begin: of
+ * all ranks in one way, of pairs with a slow pair in the other. */
+static void an_exchange_that_is_covered_tells_who_waits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        struct truth truth = {STRAGGLER, 0.2 + 0.02 * i, i, (uint64_t)i, false, i % 2 == 1, i < 4};
+        struct truth without = {.seed = (uint64_t)i, .covered = i < 4};
+        struct explain explain;
+        double size = run(&truth, true) - run(&without, false);
+        explain_files(&explain);
+        assert_int_equal(explain.losses[0].kind, LOSS_STRAGGLER);
+        assert_int_equal(explain.losses[0].lane / 2, i / 2);
+        double found = (double)explain.losses[0].time / STEPS;
+        if (found < 0.9 * size || found > 1.1 * size)
+            fail_msg("run %d: %.3f ms of %.3f", i, found / 1e6, size / 1e6);
+        explain_release(&explain);
+    }
+}
+
 /* Without marks the steps are the same, but for what the host did before the first launch; also where the recording
  * begins within a step. */
 static void steps_are_found_without_marks(void **state)
@@ -566,6 +590,7 @@ int main(void)
         cmocka_unit_test(steps_are_found_without_marks),
         cmocka_unit_test(a_life_tells_when_a_rank_became_slow),
         cmocka_unit_test(causes_are_named_with_their_size),
+        cmocka_unit_test(an_exchange_that_is_covered_tells_who_waits),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
