@@ -45,4 +45,7 @@ bool emulate_read(struct loader_thread *thread, const struct order_place *place,
 /* Ends a batch: what its samples have mapped is copied, as DALI's pipeline copies whole batches, and unmapped. */
 bool emulate_batch(struct loader_thread *thread, struct error *err);
 
+/* Unmaps what the samples of a batch have mapped. */
+void emulate_unmap(struct loader_thread *thread);
+
 #endif

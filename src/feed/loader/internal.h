@@ -77,6 +77,7 @@ struct loader_file {
 struct loader_map {
     char *at;
     int64_t size;
+    char *path;
 };
 
 struct loader_thread {

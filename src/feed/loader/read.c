@@ -1,11 +1,11 @@
 /* Reading one sample. */
 #include "core/clock.h"
+#include "feed/loader/emulate.h"
 #include "feed/loader/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Pieces of a file with a smaller gap are read as one: a request costs more than reading the gap. */
 #define NEAR ((int64_t)65536)
@@ -26,8 +26,7 @@ void loader_thread_release(struct loader_thread *thread)
     free(thread->extents);
     free(thread->reads);
     free(thread->decoded);
-    for (int i = 0; i < thread->map_count; i++)
-        munmap(thread->maps[i].at, (size_t)thread->maps[i].size);
+    emulate_unmap(thread);
     free(thread->maps);
     dataset_expected_release(&thread->expected);
     storage_reader_free(thread->reader);

@@ -1,10 +1,12 @@
 #include "feed/loader/emulate.h"
 
 #include "core/clock.h"
-#include "feed/loader/loader.h"
+#include "feed/loader/internal.h"
 
 #include "feed/set.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 static struct loader_options emulated(int accelerators)
@@ -146,6 +148,30 @@ static void test_what_is_wrong_with_a_file_is_said(void **state)
     require_failure("not a regular file");
 }
 
+static void test_a_mapped_file_that_is_cut_is_an_error(void **state)
+{
+    (void)state;
+    struct loader_thread thread = {.map_count = 1, .maps = test_calloc(1, sizeof *thread.maps)};
+    struct error err;
+    char path[512];
+    set_path(path, 5);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(ftruncate(fd, 1 << 20), 0);
+    char *at = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE, fd, 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    thread.maps[0] = (struct loader_map){at, 1 << 20, strdup(path)};
+    thread.reader = storage_reader_new(set.storage, &err);
+    assert_non_null(thread.reader);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    assert_false(emulate_batch(&thread, &err));
+    assert_int_equal(thread.map_count, 0);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, "at byte 8192 of 1048576: it was cut while it was read"));
+    storage_reader_free(thread.reader);
+    test_free(thread.maps);
+    close(fd);
+}
+
 static void test_other_calls_are_refused(void **state)
 {
     (void)state;
@@ -182,13 +208,10 @@ static void test_words_that_are_none_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST0(test_pytorch_reads_each_sample_once),
-        TEST0(test_dali_reads_each_sample_once),
-        TEST(test_each_worker_waits_for_its_own_batches),
-        TEST(test_workers_start_one_after_the_other),
-        TEST(test_preparing_keeps_the_worker_busy),
-        TEST(test_what_is_wrong_with_a_file_is_said),
-        TEST(test_other_calls_are_refused),
+        TEST0(test_pytorch_reads_each_sample_once),       TEST0(test_dali_reads_each_sample_once),
+        TEST(test_each_worker_waits_for_its_own_batches), TEST(test_workers_start_one_after_the_other),
+        TEST(test_preparing_keeps_the_worker_busy),       TEST(test_what_is_wrong_with_a_file_is_said),
+        TEST(test_a_mapped_file_that_is_cut_is_an_error), TEST(test_other_calls_are_refused),
         TEST0(test_words_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
