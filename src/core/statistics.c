@@ -121,6 +121,19 @@ double quantile_of(const double *sorted, int count, double share)
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
+/* Abramowitz and Stegun, 26.7.3 and 26.7.4. */
+double student_tail(double at, int freedom)
+{
+    double angle = atan(at / sqrt(freedom)), cosine = cos(angle), term = 1, sum = 1;
+    bool odd = freedom % 2 == 1;
+    for (int i = odd ? 3 : 2; i < freedom; i += 2) {
+        term *= cosine * cosine * (i - 1) / i;
+        sum += term;
+    }
+    double more = freedom > 1 ? sin(angle) * (odd ? cosine : 1) * sum : 0;
+    return fmax(0, 1 - (odd ? 2 / M_PI * (angle + more) : more));
+}
+
 struct error_score error_score_of(double *errors, int count)
 {
     struct error_score score = {.rows = count};

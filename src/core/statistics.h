@@ -39,6 +39,9 @@ double quantile_of(const double *sorted, int count, double share);
  * are equal. `room`: 2 * count. */
 double rank_correlation(const double *a, const double *b, int count, double *room);
 
+/* Returns P(|t| > at) of Student's t with whole degrees of freedom. */
+double student_tail(double at, int freedom);
+
 /* Errors as shares: 0.05 is 5 %. */
 struct error_score {
     int rows;

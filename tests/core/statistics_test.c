@@ -131,13 +131,24 @@ static void orders_have_three_answers(void **state)
         }
 }
 
+/* Two-sided points of the tables of Student's t. */
+static void tails_are_those_of_the_tables(void **state)
+{
+    static const struct {
+        int freedom;
+        double at, tail;
+    } rows[] = {{1, 12.706, 0.05}, {2, 4.303, 0.05}, {3, 5.841, 0.01}, {4, 4.604, 0.01}, {30, 2.042, 0.05}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_true(fabs(student_tail(rows[i].at, rows[i].freedom) - rows[i].tail) < 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_lie_between_neighbours),
-        cmocka_unit_test(scores_are_of_absolute_errors),
-        cmocka_unit_test(ranks_correlate_as_defined),
-        cmocka_unit_test(orders_have_three_answers),
+        cmocka_unit_test(quantiles_lie_between_neighbours), cmocka_unit_test(scores_are_of_absolute_errors),
+        cmocka_unit_test(ranks_correlate_as_defined),       cmocka_unit_test(orders_have_three_answers),
+        cmocka_unit_test(tails_are_those_of_the_tables),
     };
     return cmocka_run_group_tests_name("core/statistics", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* What differs beyond the noise of repeats: docs/compare-definition.md has the problem and the method. */
+#include "core/statistics.h"
 #include "core/text.h"
 #include "trace/similarity/math.h"
 #include "trace/similarity/similarity.h"
@@ -62,18 +63,6 @@ static void add_distances(struct similarity_component *list, size_t count,
     }
 }
 
-/* P(|t| > at) of Student's t with whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
-static double tail_of(double at, int freedom)
-{
-    double angle = atan(at / sqrt(freedom)), cosine = cos(angle), term = 1, sum = 1;
-    bool odd = freedom % 2 == 1; /* and more than 1 */
-    for (int i = odd ? 3 : 2; i < freedom; i += 2) {
-        term *= cosine * cosine * (i - 1) / i;
-        sum += term;
-    }
-    return fmax(0, 1 - (odd ? 2 / M_PI * (angle + sin(angle) * cosine * sum) : sin(angle) * sum));
-}
-
 /* Returns the mean square of the distances among repeats, of all components of one kind by their calls: rare calls
  * come by chance. (Those of order have none in common: repeats may shuffle files, and read each from its beginning.) */
 static double common_square(const struct similarity_component *list, size_t count, enum similarity_kind kind)
@@ -119,7 +108,7 @@ static bool judge(struct similarity_component *list, size_t count, size_t repeat
     }
     qsort(order, judged, sizeof *order, by_z);
     for (size_t i = 0; i < judged; i++) {
-        double p = FAMILIES * (double)(judged - i) * tail_of(order[i]->z, COMMON_REPEATS + own);
+        double p = FAMILIES * (double)(judged - i) * student_tail(order[i]->z, COMMON_REPEATS + own);
         before = order[i]->p = fmin(1, fmax(before, p));
     }
     free(order);
