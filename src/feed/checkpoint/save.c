@@ -111,13 +111,46 @@ static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
     return true;
 }
 
+struct taken {
+    const struct checkpoint_manifest *manifest;
+    const char *name; /* of the manifest; NULL: no file has one */
+};
+
+static bool look_for_taken(void *context, const char *name, int64_t size)
+{
+    struct taken *taken = context;
+    (void)size;
+    for (size_t i = 0; !taken->name && i < taken->manifest->count; i++)
+        if (strcmp(taken->manifest->files[i].shard.name, name) == 0)
+            taken->name = taken->manifest->files[i].shard.name;
+    return !taken->name;
+}
+
+/* What still has a file's name, now that our own are removed, is somebody else's. */
+static bool is_free(const struct checkpoint_crew *crew, struct error *err)
+{
+    struct storage *storage = crew->checkpoint->options.storage;
+    struct taken taken = {.manifest = crew->manifest};
+    struct error ignored;
+    char *path = storage_path(storage, crew->folder, err);
+    bool ok = path != NULL;
+    if (ok && storage_list(storage, crew->folder, look_for_taken, &taken, &ignored) && taken.name)
+        ok = error_set(
+            err, ERROR_INPUT,
+            "%s/%s: not overwritten, as no checkpoint.json tells that it is one of rehearse's: remove it, "
+            "or set another checkpoint.checkpoint_folder",
+            path, taken.name);
+    free(path);
+    return ok;
+}
+
 /* Removes an earlier checkpoint of the same name or its remains, and lists the files that this save may
  * leave. */
 static bool begin(const struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint_options *options = &crew->checkpoint->options;
     return !checkpoint_leads(crew->checkpoint) ||
-           (checkpoint_remove(crew->checkpoint, crew->folder, err) &&
+           (checkpoint_remove(crew->checkpoint, crew->folder, err) && is_free(crew, err) &&
             checkpoint_manifest_write(crew->manifest, options->storage, crew->folder, CHECKPOINT_UNFINISHED,
                                       options->sync, err));
 }

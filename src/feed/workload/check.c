@@ -181,6 +181,10 @@ static bool check_checkpoint(const struct workload *workload, int64_t ranks, str
             reads = workload->checkpoint.num_checkpoints_read;
     if (!workload->workflow.checkpoint)
         return true;
+    if (!workload->workflow.train && !workload->workflow.evaluation && !workload->workflow.generate_data &&
+        writes <= 0 && reads <= 0)
+        return wrong(workload, "checkpoint.num_checkpoints_write", err,
+                     "nothing is saved, restored or trained: set it, or num_checkpoints_read, to 1 or more");
     if (writes > 0 && reads > writes)
         return wrong(workload, "checkpoint.num_checkpoints_read", err, "%lld, but only %lld are written",
                      (long long)reads, (long long)writes);
