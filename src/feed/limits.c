@@ -171,10 +171,10 @@ static void look_at_round_trips(const struct limits_facts *facts, struct limits 
 static void look_at_processors(const struct limits_facts *facts, struct limits *limits)
 {
     char text[96];
+    double busy = share_of(facts, LIMITS_CPU_BUSY) / facts->seen.cpus; /* above 1: ticks are coarse */
     snprintf(text, sizeof text, "busy share of the %d processors that this run may use, by all processes",
              facts->seen.cpus);
-    add_share(limits, LIMITS_CPU, BOUND, "/proc/stat", text,
-              share_of(facts, LIMITS_CPU_BUSY) / facts->seen.cpus, FULL);
+    add_share(limits, LIMITS_CPU, BOUND, "/proc/stat", text, busy > 1 ? 1 : busy, FULL);
     add_share(limits, LIMITS_CPU, BOUND, "cpu.stat", "time in which control groups throttled the run",
               facts->throttled / facts->seen.at, PRESSED);
 }

@@ -271,9 +271,11 @@ static bool make_results(struct replaying *job, struct error *err)
     job->document = arena_format(&job->plan.arena, "%s/result.json", folder);
     if (!job->trace || !job->document)
         return error_memory(err);
-    return (!file_same(job->asked->replay, job->trace) ||
-            error_set(err, ERROR_USAGE, "--output: %s is what is replayed: choose another folder",
-                      job->trace)) &&
+    const char *taken = file_same(job->asked->replay, job->trace)      ? job->trace
+                        : file_same(job->asked->replay, job->document) ? job->document
+                                                                       : NULL;
+    return (!taken ||
+            error_set(err, ERROR_USAGE, "--output: %s is what is replayed: choose another folder", taken)) &&
            file_make_folders(folder, err);
 }
 
