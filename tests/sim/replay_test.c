@@ -169,6 +169,43 @@ static void a_wait_for_what_was_left_out_has_a_name(void **state)
     }
 }
 
+/* Forward on one thread, backward on another with few launches; the first one awaits the device at a step's end. */
+static void a_thread_is_woken_by_one_that_falls_silent_for_few_launches(void **state)
+{
+    struct played played;
+    char text[8192];
+    size_t length = (size_t)snprintf(text, sizeof text, "[");
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static const struct {
+            const char *category, *name;
+            int place, thread, begin, duration;
+        } events[] = {
+            {"cuda_runtime", "cudaLaunchKernel", 1, 1, 0, 5},
+            {"cuda_runtime", "cudaLaunchKernel", 2, 2, 10, 5},
+            {"cuda_runtime", "cudaStreamSynchronize", 3, 1, 90, 1927},
+            {"kernel", "k", 1, 7, 10, 1000},
+            {"kernel", "k", 2, 7, 1012, 1000},
+        };
+        for (size_t j = 0; j < sizeof events / sizeof *events; j++)
+            length += (size_t)snprintf(
+                text + length, sizeof text - length,
+                "{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %d, "
+                "\"dur\": %d, \"args\": {\"stream\": 7, \"device\": 0, \"correlation\": %d}},\n",
+                events[j].category, events[j].name, j < 3, events[j].thread, 2100 * i + events[j].begin,
+                events[j].duration, 3 * i + events[j].place);
+    }
+    snprintf(text + length, sizeof text - length, END);
+    load(&played.replay, text);
+    play(&played, false, NULL);
+    assert_int_equal(played.result.span, 6202000);
+    release(&played);
+    play(&played, false, "k=0.5"); /* 6 kernels of 500 us less */
+    assert_in_range(played.result.span, 3202000 - 10000, 3202000 + 10000);
+    release(&played);
+    replay_release(&played.replay);
+}
+
 static void a_table_is_written_and_read_back(void **state)
 {
     struct replay replay, again;
@@ -325,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_small_trace_is_read),
         cmocka_unit_test(a_longer_kernel_moves_what_awaits_it),
         cmocka_unit_test(a_wait_for_what_was_left_out_has_a_name),
+        cmocka_unit_test(a_thread_is_woken_by_one_that_falls_silent_for_few_launches),
         cmocka_unit_test(a_table_is_written_and_read_back),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(what_if_needs_a_pattern_and_a_factor),

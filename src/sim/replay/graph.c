@@ -28,7 +28,9 @@ const char *const replay_cause_names[CAUSE_KINDS] = {"begin of the trace",
 #define LONG_CALL                                                                                            \
     (200 * MICROSECOND) /* a launch that takes longer waited for room in the queue, or for its copy */
 #define LONG_GAP                                                                                             \
-    (200 * MICROSECOND)             /* of a thread, after which another thread or the GPU may have woken it */
+    (200 * MICROSECOND) /* of a thread, after which another thread or the GPU may have woken it */
+#define SHORT_GAP                                                                                            \
+    (50 * MICROSECOND) /* the same of a thread that had just begun: of few launches, as of graphs */
 #define NEAR_MAX (20 * MICROSECOND) /* before a start: an end that may have let it begin */
 #define DRAIN_MAX                                                                                            \
     (100 * MICROSECOND)   /* after a start: an end of an activity that left it room, which still ran */
@@ -302,8 +304,10 @@ static bool infer_thread(const struct maker *maker, struct causes *causes, uint3
     const struct replay_call *other = &replay->calls[maker->last_end];
     int64_t end = other->begin + other->duration;
     int32_t next = maker->order.next_of_thread[maker->last_end];
-    if (other->thread == call->thread || end <= since || 2 * (call->begin - end) > call->begin - since ||
-        (next >= 0 && replay->calls[next].begin - end < LONG_GAP))
+    if (other->thread == call->thread || end <= since || 2 * (call->begin - end) > call->begin - since)
+        return false;
+    int64_t silent = next >= 0 ? replay->calls[next].begin - end : LONG_GAP;
+    if (silent < LONG_GAP && (silent < SHORT_GAP || silent < 4 * (call->begin - end)))
         return false;
     add_host(maker, causes, event, maker->graph->ends[maker->last_end], false, CAUSE_THREAD);
     return true;
