@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GREW_ALIKE 1.25 /* no rank is the slowest whose own time grew by less than so many times the mean of all */
+
 /* Student's t, 97.5 %, for 1 to 30 degrees of freedom. */
 static double t_of(double freedom)
 {
@@ -114,6 +116,7 @@ static void find_slowest(struct explain_changes *changes, const struct explain *
 {
     changes->rank = (struct explain_change){.more = -INFINITY};
     changes->slowest = -1;
+    double sum = 0, count = 0;
     for (size_t i = 0, old = 0; now->lane_count > 1 && i < now->lane_count; i++) {
         while (old < before->lane_count && rank_of(before, old) < rank_of(now, i))
             old++;
@@ -122,11 +125,15 @@ static void find_slowest(struct explain_changes *changes, const struct explain *
         struct moments a = moments_of_rank(now, i), b = moments_of_rank(before, old++);
         struct explain_change change = {.name = "rank"};
         set_change(&change, &a, &b);
+        sum += change.more;
+        count++;
         if (change.more > changes->rank.more) {
             changes->rank = change;
             changes->slowest = rank_of(now, i);
         }
     }
+    if (changes->slowest >= 0 && changes->rank.more * count < GREW_ALIKE * sum)
+        changes->slowest = -1;
 }
 
 /* A kernel's moments; `name` SIZE_MAX: it did not run. */
@@ -210,6 +217,18 @@ static void add_classes(const struct explain *explain, struct moments moments[KE
         for (int i = 0; i < KERNEL_CLASSES; i++)
             add(&moments[i], (double)sums[i] / 1e9 / (double)explain->lane_count);
     }
+}
+
+struct explain_change explain_most_changed(const struct explain_changes *changes, double sign)
+{
+    struct explain_change most = {.name = NULL};
+    for (int i = 0; i < EXPLAIN_SHARES; i++) {
+        struct explain_change change = changes->shares[i];
+        change.more += i == SHARE_COMPUTE ? changes->shares[SHARE_COVERED].more : 0;
+        if (i != SHARE_COVERED && change.more * sign > most.more * sign)
+            most = change;
+    }
+    return most;
 }
 
 bool explain_compare(struct explain_changes *changes, const struct explain *now, const struct explain *before,

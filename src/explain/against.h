@@ -22,10 +22,13 @@ struct explain_changes {
     struct explain_change step, shares[EXPLAIN_SHARES], classes[KERNEL_CLASSES];
     struct explain_change
         rank;        /* whose own time, all but exposed exchanges and waits for others, grew most */
-    int64_t slowest; /* its number; -1: no rank is in both, or there is one alone */
+    int64_t slowest; /* its number; -1: no rank is in both, there is one alone, or all grew alike */
     struct explain_change *kernels; /* largest difference first */
     size_t kernel_count;
 };
+
+/* The share that changed most in the direction of `sign`; `name` NULL: none. Compute that covers an exchange is compute. */
+struct explain_change explain_most_changed(const struct explain_changes *changes, double sign);
 
 /* On failure *changes holds nothing; else the caller frees `kernels`. */
 bool explain_compare(struct explain_changes *changes, const struct explain *now, const struct explain *before,

@@ -136,8 +136,7 @@ static bool add_hour(struct explain_life *life, struct explain_hour *hour, const
     hour->step = changes.step;
     hour->rank = changes.rank;
     hour->slowest = changes.rank.more > 0 ? changes.slowest : -1;
-    for (int i = 0; i < EXPLAIN_SHARES; i++)
-        take_larger(&hour->share, &changes.shares[i]);
+    hour->share = explain_most_changed(&changes, 1);
     for (int i = 0; i < KERNEL_CLASSES; i++)
         take_larger(&hour->class, &changes.classes[i]);
     free(changes.kernels);

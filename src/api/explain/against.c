@@ -36,7 +36,7 @@ void explain_print_changes(const struct explain_changes *changes, const char *un
 {
     const struct explain_change *step = &changes->step;
     double sign = step->more < 0 ? -1 : 1;
-    const struct explain_change *share = largest(changes->shares, EXPLAIN_SHARES, sign);
+    const struct explain_change share = explain_most_changed(changes, sign);
     const struct explain_change *kernel = largest(changes->kernels, changes->kernel_count, sign);
     bool alike = fabs(step->more) <= SHOWN * step->before;
     text_format(out, "%s: %.3f ms a step after %.3f (%+.3f, %+.1f %%)",
@@ -47,8 +47,11 @@ void explain_print_changes(const struct explain_changes *changes, const char *un
                 100 * explain_share_of(step->more, step->before));
     if (!isnan(step->low) && !step->sure)
         text_add(out, ", within the noise of steps");
-    if (share && !alike)
-        text_format(out, "; most of it %s (%+.3f)", share->name, 1e3 * share->more);
+    if (share.name && !alike)
+        text_format(out, "; most of it %s (%+.3f)", share.name, 1e3 * share.more);
+    if (changes->slowest >= 0 && !alike && 2 * changes->rank.more > fabs(step->more) && sign > 0)
+        text_format(out, ", rank %lld's own time (%+.3f)", (long long)changes->slowest,
+                    1e3 * changes->rank.more);
     if (kernel && !alike)
         text_format(out, ", of kernels %.*s (%+.3f)", NAME_WIDTH, kernel->name, 1e3 * kernel->more);
     if (*unlike)
