@@ -313,10 +313,10 @@ bool ranks_match_messages(struct ranks *run, struct error *err)
     size_t first = 0, count = 0;
     while (first < run->collective_count && !run->collectives[first].sends)
         first++;
-    struct ranks_collective *list = run->collectives + first;
     size_t all = run->collective_count - first;
     if (all == 0)
         return true;
+    struct ranks_collective *list = run->collectives + first;
     struct ranks_collective *sorted = malloc(all * sizeof *sorted);
     struct item *items = malloc(all * sizeof *items);
     bool done = (sorted && items) || error_memory(err);
