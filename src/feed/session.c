@@ -220,6 +220,12 @@ static bool keep_steps(struct session *session, struct error *err)
     return true;
 }
 
+static bool has_depth(const struct storage *storage)
+{
+    enum storage_kind method = storage ? storage_options(storage)->method : STORAGE_POSIX;
+    return method == STORAGE_URING || method == STORAGE_S3;
+}
+
 bool session_open(struct session *session, const struct session_options *options, struct error *err)
 {
     struct run_options *run = &session->options.run;
@@ -236,6 +242,10 @@ bool session_open(struct session *session, const struct session_options *options
     done = together(session, done, "the start", err) && same_configuration(session, err) &&
            open_data(session, err) && open_checkpoint(session, (int)ranks, err);
     run->loader.storage = session->storage ? session->storage : session->saves;
+    if (done && options->storage.options.queue_depth > 0 && !has_depth(session->storage) &&
+        !has_depth(session->saves))
+        done =
+            error_set(err, ERROR_USAGE, "--depth: this method has one request in flight: add --method uring");
     run->loader.exact = session->found;
     if (!done)
         session_close(session);

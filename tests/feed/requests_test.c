@@ -162,13 +162,13 @@ static void the_cache_is_by_least_recent_use(void **state)
 
 static void the_seed_gives_the_requests(void **state)
 {
-    static const char *const seeds[] = {"seed=7", "seed=8"};
-    uint64_t digests[3];
+    static const char *const others[] = {"seed=7", "seed=7", "seed=8", "token_bytes=9", "decode_tokens=9"};
+    uint64_t digests[5];
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         struct requests_workload workload;
         struct requests_plan plan;
-        open_workload(&workload, "kv_70b", &seeds[i == 2], 1);
+        open_workload(&workload, "kv_70b", &others[i], 1);
         make_plan(&plan, &workload,
                   i == 1 ? 1 << 30 : INT64_MAX); /* the requests do not depend on the disk */
         digests[i] = plan.digest;
@@ -177,7 +177,10 @@ static void the_seed_gives_the_requests(void **state)
         requests_plan_release(&plan);
         requests_release(&workload);
     }
-    assert_true(digests[0] == digests[1] && digests[0] != digests[2]);
+    assert_true(digests[0] == digests[1]);
+    for (int i = 2; i < 5; i++)
+        for (int k = 0; k < i; k++)
+            assert_true(digests[i] != digests[k]);
 }
 
 /* Users who think T seconds on average ask once in T seconds, of each kind as many; tokens are of half to all of

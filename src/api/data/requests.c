@@ -75,6 +75,8 @@ static void write_document(const struct serving *job, const char *method, const 
     json_number(json, "done_per_second", (double)result->done_count / result->seconds);
     json_integer(json, "queries_per_request", job->workload.vectors > 0 ? job->workload.batch : 0);
     json_number(json, "storage_share", result->in_storage / result->in_service);
+    json_number(json, "from_storage", origin_share(&result->origin));
+    json_string(json, "evidence", origin_names[result->origin.evidence]);
     write_times(json, "latency", &result->latency);
     write_times(json, "read_latency", &result->reads);
     write_times(json, "write_latency", &result->writes);
@@ -112,6 +114,11 @@ static void print_report(const struct serving *job, const char *digest, struct t
                     " requests did not end: their latencies are longer than told\n",
                     result->not_done, result->arrived);
     print_bytes(out, "read", result->read, seconds);
+    if (result->read > 0 && result->origin.from_storage >= 0)
+        text_format(out, "origin     %.3g %% of what was read came from the storage (%s)\n",
+                    100 * origin_share(&result->origin), origin_words(result->origin.evidence));
+    else if (result->read > 0)
+        text_format(out, "origin     unknown: %s\n", origin_words(ORIGIN_UNKNOWN));
     if (job->workload.vectors > 0) {
         text_format(out, "queries    %.1f/s\n",
                     (double)(job->workload.batch * (int64_t)result->done_count) / seconds);

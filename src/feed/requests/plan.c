@@ -275,8 +275,23 @@ bool requests_plan(struct requests_plan *plan, const struct requests_workload *w
 {
     const struct request_entry none = {0};
     size_t users = (size_t)workload->users;
-    const int64_t parts[] = {workload->seed, workload->vectors, workload->search_list,
-                             workload->beam, workload->shards,  workload->batch};
+    const int64_t parts[] = {workload->seed,
+                             workload->vectors,
+                             workload->search_list,
+                             workload->beam,
+                             workload->shards,
+                             workload->batch,
+                             workload->degree,
+                             workload->dimensions,
+                             workload->align,
+                             (int64_t)(0x1p52 * workload->cached),
+                             workload->token_bytes,
+                             workload->memory,
+                             workload->capacity,
+                             workload->prefill_only,
+                             workload->decode_tokens,
+                             (int64_t)(0x1p52 * workload->memory_use),
+                             (int64_t)(0x1p52 * workload->memory_largest)};
     *plan = (struct requests_plan){.count = 0};
     sign(plan, parts, sizeof parts / sizeof *parts);
     if (workload->vectors > 0 && workload->arrival == REQUESTS_CLOSED) {
@@ -298,6 +313,10 @@ bool requests_plan(struct requests_plan *plan, const struct requests_workload *w
         free(drawing.tiers[i].uses);
     if (!done)
         return error_memory(err);
+    if (workload->requests == 0 && plan->count == MAX_REQUESTS)
+        return error_set(err, ERROR_INPUT,
+                         "%s: more than %d requests within the 'duration': set 'requests', or a lower load",
+                         workload->name, MAX_REQUESTS);
     return plan->count > 0 ||
            error_set(err, ERROR_INPUT, "%s: no request arrives within the 'duration'", workload->name);
 }

@@ -1,19 +1,24 @@
 /* Plays a stream of requests on a storage: threads take them in the order of their arrivals. */
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/file_output.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/text.h"
+#include "core/unit.h"
 #include "core/vector.h"
 #include "dataset/bytes.h"
 #include "feed/requests/requests.h"
 #include "storage/space.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOLDER  "kv" /* of the entries */
 #define INDEX   "index.bin"
@@ -144,6 +149,17 @@ static bool remove_left(void *context, const char *name, int64_t size)
     return look->done;
 }
 
+/* What a killed run was writing, which storage_list does not tell. */
+static void remove_parts(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        if (strlen(entry->d_name) == 11 + strlen(FILE_PART) && text_ends_with(entry->d_name, ".kv" FILE_PART))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
 /* Makes and marks the folder, or takes one that was marked, and removes what an earlier run has left there. */
 static bool prepare(struct player *player, struct error *err)
 {
@@ -153,6 +169,7 @@ static bool prepare(struct player *player, struct error *err)
     const struct storage_options *where = storage_options(storage);
     struct look look = {.player = player, .index = -1, .done = true, .err = err};
     struct storage_space space = {.bytes = -1, .files = -1};
+    struct unit_texts texts = {0};
     int64_t index = workload->vectors * node_bytes(workload);
     bool local = where->method != STORAGE_S3, foreign = false;
     char *folder = local ? storage_path(storage, FOLDER, err) : NULL;
@@ -165,13 +182,20 @@ static bool prepare(struct player *player, struct error *err)
     done = done && (look.marked || storage_put(storage, REQUESTS_MARK, text, sizeof text - 1, NULL, err)) &&
            (!local || file_make_folders(folder, err)) &&
            storage_list(storage, FOLDER, remove_left, &look, err) && look.done;
+    if (done && local)
+        remove_parts(folder);
     free(folder);
     if (!done || index == 0 || look.index == index)
         return done;
     player->result->prepared = index;
-    return (!local ||
-            (storage_space(where->root, &space, err) && storage_space_check(&space, index, 1, err))) &&
-           write_file(player, player->threads->buffer, INDEX, 0, index, err);
+    if (local && !storage_space(where->root, &space, err))
+        return false;
+    if (local && space.bytes < index)
+        return error_set(err, ERROR_FAILED,
+                         "%s: the index needs %s, and %s are free: fewer 'vectors' need less", where->root,
+                         unit_text(&texts, (double)index, UNIT_BYTES),
+                         unit_text(&texts, (double)space.bytes, UNIT_BYTES));
+    return write_file(player, player->threads->buffer, INDEX, 0, index, err);
 }
 
 int64_t requests_limit(const struct requests_workload *workload, const struct storage *storage,
@@ -399,12 +423,21 @@ static bool run(struct player *player, int threads, struct error *err)
     struct parallel *pool = done ? parallel_new(threads, err) : NULL;
     if (!pool)
         return false;
+    struct origin_count came = {.size = 0};
+    bool counts = storage_process_read(&came.read);
     player->start_ns = clock_nanoseconds();
     player->end_ns =
         workload->duration > 0.0 ? player->start_ns + (int64_t)(1e9 * workload->duration) : INT64_MAX;
     parallel_while(pool, chains ? (size_t)workload->users : player->plan->count, 1, play_next, goes_on,
                    player);
     parallel_free(pool);
+    int64_t before = came.read;
+    came.delivered = player->result->read;
+    came.read = counts && storage_process_read(&came.read) ? came.read - before : -1;
+    came.resident = -1;
+    if (!origin_evidence_for(player->storage, &player->result->origin.evidence, err))
+        return false;
+    origin_sum(&player->result->origin, player->result->origin.evidence, &came);
     return true;
 }
 

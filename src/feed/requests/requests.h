@@ -16,6 +16,7 @@
 #include "core/doc.h"
 #include "core/histogram.h"
 #include "core/json.h"
+#include "feed/origin.h"
 #include "storage/storage.h"
 
 #define REQUESTS_MARK    ".rehearse-requests" /* in a folder that is a cache or an index */
@@ -119,6 +120,7 @@ struct requests_result {
     int64_t arrived, not_done; /* requests */
     int64_t read, written, removed;             /* bytes, bytes, entries */
     int64_t prefilled, answered, found, missed; /* tokens and turns of requests that ended */
+    struct origin origin;                       /* of what was read */
     double in_service, in_storage;              /* seconds, sums over requests that ended */
     struct histogram latency, reads, writes;    /* nanoseconds; of entries, or of rounds of a search */
 };
