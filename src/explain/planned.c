@@ -93,6 +93,21 @@ static double compute_of(const struct sim_device *device)
            device->seconds[SIM_OPTIMIZER];
 }
 
+/* The members of a device of the plan that were recorded, as a share of them where ranks of its stage have no file. */
+static double members_of(const struct explain_planned *planned, const struct sim_result *result, int device)
+{
+    double recorded = 0, all = 0;
+    if (planned->rank_count == 0 || planned->rank_count >= (size_t)planned->devices ||
+        planned->mismatch_count > 0)
+        return (double)result->devices[device].members;
+    for (size_t i = 0; i < planned->rank_count; i++)
+        recorded += planned->ranks[i].stage == result->devices[device].place;
+    for (int i = 0; i < result->device_count; i++)
+        if (result->devices[i].place == result->devices[device].place)
+            all += (double)result->devices[i].members;
+    return (double)result->devices[device].members * recorded / all;
+}
+
 static void add_planned(struct explain_planned *planned, const struct sim_result *result)
 {
     static const enum planned_class classes[SIM_CAUSES] = {
@@ -105,13 +120,11 @@ static void add_planned(struct explain_planned *planned, const struct sim_result
         [SIM_SAVE] = PLANNED_COPIES,       [SIM_OTHER] = PLANNED_HOST};
     double members = 0;
     for (int i = 0; i < result->device_count; i++)
-        members += (double)result->devices[i].members;
-    planned->devices = (int64_t)members;
-    planned->planned = result->seconds;
+        members += members_of(planned, result, i);
     for (int i = 0; i < result->device_count; i++)
         for (int cause = 0; cause < SIM_CAUSES; cause++)
             planned->classes[classes[cause]].planned +=
-                result->devices[i].seconds[cause] * (double)result->devices[i].members / members;
+                result->devices[i].seconds[cause] * members_of(planned, result, i) / members;
 }
 
 /* ---- stages and ranks ---- */
@@ -245,10 +258,14 @@ static bool compare(struct explain_planned *planned, const struct explain *expla
             planned->pipeline = result.devices[i].place + 1;
     for (int i = 0; i < PLANNED_CLASSES; i++)
         planned->classes[i] = (struct planned_row){(enum planned_class)i, -1, -1, 0, 0};
-    add_planned(planned, &result);
+    planned->planned = result.seconds;
+    for (int i = 0; i < result.device_count; i++)
+        planned->devices += result.devices[i].members;
     match_job(planned, explain, plan);
-    add_measured(planned, explain, plan->sharding >= 3);
     bool done = add_ranks(planned, explain, &result, err);
+    if (done)
+        add_planned(planned, &result);
+    add_measured(planned, explain, plan->sharding >= 3);
     qsort(planned->classes, PLANNED_CLASSES, sizeof *planned->classes, by_difference);
     sim_result_release(&result);
     return done;
