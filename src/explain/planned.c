@@ -55,6 +55,15 @@ static enum planned_class class_of(struct explain_planned *planned, const struct
 
 /* ---- both sides ---- */
 
+/* The plan counts what an early stage waits at the step's end, and what it exchanges then, as waiting for stages. */
+static void count_as_waiting(struct explain_planned *planned, enum planned_class class, double most)
+{
+    struct planned_row *stages = &planned->classes[PLANNED_PIPELINE];
+    double ended = fmax(0, fmin(stages->planned - stages->measured, most));
+    stages->measured += ended;
+    planned->classes[class].measured -= ended;
+}
+
 static void add_measured(struct explain_planned *planned, const struct explain *explain, bool sharded)
 {
     static const enum planned_class class_of_share[EXPLAIN_SHARES] = {
@@ -78,11 +87,9 @@ static void add_measured(struct explain_planned *planned, const struct explain *
         planned->classes[class_of(planned, explain, &explain->kinds[i], sharded)].measured += exposed;
         planned->classes[PLANNED_OTHER].measured -= exposed;
     }
-    /* The plan counts what an early stage waits at the step's end as waiting for other stages. */
-    struct planned_row *stages = &planned->classes[PLANNED_PIPELINE], *skew = &planned->classes[PLANNED_SKEW];
-    double ended = fmax(0, fmin(stages->planned - stages->measured, skew->measured));
-    stages->measured += ended;
-    skew->measured -= ended;
+    count_as_waiting(planned, PLANNED_SKEW, planned->classes[PLANNED_SKEW].measured);
+    const struct planned_row *gradients = &planned->classes[PLANNED_GRADIENTS];
+    count_as_waiting(planned, PLANNED_GRADIENTS, gradients->measured - gradients->planned);
     if (fabs(planned->classes[PLANNED_OTHER].measured) < 1e-12 * planned->measured) /* rounding */
         planned->classes[PLANNED_OTHER].measured = 0;
 }
