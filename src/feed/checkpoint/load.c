@@ -242,9 +242,16 @@ static bool is_same_model(const struct checkpoint *checkpoint, const struct chec
 {
     const struct checkpoint_shards *shards = &checkpoint->options.shards;
     double bytes = checkpoint_shards_bytes(shards);
-    double allowed = checkpoint_same_ranks(manifest, shards) ? 0 : 0.01 * bytes;
-    if (is_part(&manifest->split, manifest->ranks) || is_part(&shards->split, shards->ranks) ||
-        fabs((double)manifest->bytes - bytes) <= allowed)
+    bool same = checkpoint_same_ranks(manifest, shards), asks = is_part(&shards->split, shards->ranks);
+    bool part = is_part(&manifest->split, manifest->ranks);
+    if (part && !asks)
+        return error_set(
+            err, ERROR_INPUT,
+            "%s/" CHECKPOINT_MANIFEST ": of %lld ranks of a job of %lld, which is no whole checkpoint: "
+            "restore it by fewer ranks than that, with checkpoint.mode=subset",
+            folder, (long long)manifest->ranks,
+            (long long)(manifest->split.tensor * manifest->split.pipeline * manifest->split.data));
+    if ((!same && (part || asks)) || fabs((double)manifest->bytes - bytes) <= (same ? 0 : 0.01 * bytes))
         return true;
     return error_set(err, ERROR_INPUT,
                      "%s/" CHECKPOINT_MANIFEST ": %lld bytes, but one of the workload's model has %.0f: a "
