@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GREW_ALIKE 1.25 /* no rank is the slowest whose own time grew by less than so many times the mean of all */
+#define GREW_ALIKE                                                                                           \
+    1.25 /* no rank is the slowest whose own time grew by less than so many times the mean of all */
 
 /* Student's t, 97.5 %, for 1 to 30 degrees of freedom. */
 static double t_of(double freedom)

@@ -284,7 +284,9 @@ static void add_kinds(struct explain *explain, uint32_t lane)
         const struct explain_piece *piece = &at->timeline.pieces[i];
         int64_t begin = piece->begin > from ? piece->begin : from;
         int64_t end = piece[1].begin < to ? piece[1].begin : to;
-        if (piece->exchange == EXPLAIN_NONE || begin >= end)
+        bool runs = piece->share == SHARE_COVERED || piece->share == SHARE_TRANSFER ||
+                    piece->share == SHARE_INNER || piece->share == SHARE_SKEW || piece->share == SHARE_PEER;
+        if (!runs || piece->exchange == EXPLAIN_NONE || begin >= end)
             continue;
         size_t kind = (size_t)kind_of(explain, lane, piece->exchange);
         if (kind == explain->kind_count)

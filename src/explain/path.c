@@ -242,14 +242,12 @@ static const struct explain_arrival *met_at(const struct walker *walker, uint32_
     return arrival && (waits || arrival->time == piece->begin) ? arrival : NULL;
 }
 
-/* On the last rank, for which the others wait, compute may cover all of an exchange. */
+/* On the last rank, for which the others wait, compute may cover all of an exchange, or its host come later still. */
 static void keep_covered(struct walker *walker, uint32_t lane, const struct explain_piece *piece)
 {
-    static const bool shares[EXPLAIN_SHARES] = {
-        [SHARE_COVERED] = true, [SHARE_TRANSFER] = true, [SHARE_INNER] = true};
     const struct explain_lane *at = &walker->walk->lanes[lane];
     const struct explain_arrival *arrival =
-        shares[piece->share] ? explain_arrival_of(at->arrivals, at->arrival_count, piece->exchange) : NULL;
+        explain_arrival_of(at->arrivals, at->arrival_count, piece->exchange);
     if (!arrival || arrival->members <= walker->covered)
         return;
     walker->covered = arrival->members;

@@ -274,17 +274,25 @@ static bool end_pause(struct maker *maker, int64_t now, uint32_t activity)
     struct explain_timeline *timeline = maker->timeline;
     int64_t reached, from = maker->paused;
     size_t kept = timeline->count;
+    uint32_t exchange = EXPLAIN_NONE;
     bool runs = false;
-    while (kept > maker->pause_piece)
-        runs |=
-            timeline->pieces[--kept].exchange != EXPLAIN_NONE || timeline->pieces[kept].share == SHARE_COPY;
+    while (kept > maker->pause_piece) {
+        const struct explain_piece *piece = &timeline->pieces[--kept];
+        runs |= piece->exchange != EXPLAIN_NONE || piece->share == SHARE_COPY;
+        exchange = piece->exchange != EXPLAIN_NONE ? piece->exchange : exchange;
+    }
     if (!runs || !maker->source->causes || maker->replay->host_only)
         return true;
     if (!walk_gap(maker, from, now, activity, &reached))
         return false;
     while (timeline->count > maker->pause_piece && timeline->pieces[timeline->count - 1].begin >= reached)
         timeline->count--;
-    return take_gap(maker, now);
+    kept = timeline->count;
+    if (!take_gap(maker, now))
+        return false;
+    for (; kept < timeline->count; kept++) /* for which others may wait */
+        timeline->pieces[kept].exchange = exchange;
+    return true;
 }
 
 /* ---- the whole ---- */

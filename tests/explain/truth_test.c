@@ -484,17 +484,19 @@ static void causes_are_named_with_their_size(void **state)
 }
 
 /* Others wait for a rank also where its compute covers each exchange in which it comes last, wholly or its begin: of
- * all ranks in one way, of pairs with a slow pair in the other. */
+ * all ranks in one way, of pairs with a slow pair in the other; or where its next launch comes after it. */
 static void an_exchange_that_is_covered_tells_who_waits(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++) {
-        struct truth truth = {STRAGGLER, 0.2 + 0.02 * i, i, (uint64_t)i, false, i % 2 == 1, i < 4};
+        bool late = i == 3;
+        struct truth truth = {
+            late ? LATE : STRAGGLER, late ? 3 : 0.2 + 0.02 * i, i, (uint64_t)i, false, i % 2 == 1, i < 4};
         struct truth without = {.seed = (uint64_t)i, .covered = i < 4};
         struct explain explain;
         double size = run(&truth, true) - run(&without, false);
         explain_files(&explain);
-        assert_int_equal(explain.losses[0].kind, LOSS_STRAGGLER);
+        assert_int_equal(explain.losses[0].kind, late ? LOSS_HOST : LOSS_STRAGGLER);
         assert_int_equal(explain.losses[0].lane / 2, i / 2);
         double found = (double)explain.losses[0].time / STEPS;
         if (found < 0.9 * size || found > 1.1 * size)
