@@ -258,20 +258,28 @@ static bool names_file(const struct option_spec *spec, const char *own, const ch
     return false;
 }
 
-/* What is read is not replaced by what is made of it. */
-static bool spares_operands(const struct api_command *command, const char *own, const bool *given,
-                            struct error *err)
+static bool is_written(const struct api_command *command, const struct option_spec *spec)
 {
-    static const char *const outputs[] = {"output", "page", "figure"};
+    static const char *const names[] = {"output", "page",  "figure",         "prometheus", "timeline",
+                                        "tasks",  "trace", "write-schedule", "simulated"};
+    bool written = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        written |= strcmp(spec->name, names[i]) == 0;
+    written &= strcmp(command->name, "explain") != 0 || strcmp(spec->name, "trace") != 0; /* one to be read */
+    return written && spec->kind == OPTION_FILE && !spec->is_operand;
+}
+
+/* What is read, as an operand or by an option, is not replaced by what is made of it. */
+static bool spares_inputs(const struct api_command *command, const char *own, const bool *given,
+                          struct error *err)
+{
     for (const struct option_spec *out = command->options; out->name; out++) {
-        const char *path = "";
-        for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
-            if (given[out - command->options] && out->kind == OPTION_FILE &&
-                strcmp(out->name, outputs[i]) == 0)
-                path = *(const char *const *)(own + out->at);
+        const char *path = given[out - command->options] && is_written(command, out)
+                               ? *(const char *const *)(own + out->at)
+                               : "";
         for (const struct option_spec *in = command->options; *path && in->name; in++)
-            if (in->is_operand && (in->kind == OPTION_FILE || in->kind == OPTION_TEXT) &&
-                given[in - command->options] && names_file(in, own, path))
+            if ((in->kind == OPTION_FILE || (in->is_operand && in->kind == OPTION_TEXT)) &&
+                !is_written(command, in) && given[in - command->options] && names_file(in, own, path))
                 return error_set(err, ERROR_USAGE, "--%s: %s is what is read: choose another file", out->name,
                                  path);
     }
@@ -285,7 +293,7 @@ static rh_handle *run_request(const struct api_command *command, const void *req
     bool given[API_MAX_OPTIONS];
     struct error stopped;
     struct api_call how = {.given = given};
-    if (!open_request(command, request, own, given, err) || !spares_operands(command, own, given, err) ||
+    if (!open_request(command, request, own, given, err) || !spares_inputs(command, own, given, err) ||
         !open_call(&how.how, call, err) || api_stopped(&how, err))
         return NULL;
     /* Work that ends in order looks at its flag where it can: all that it reads and writes for that goes on. */
