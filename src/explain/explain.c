@@ -162,6 +162,7 @@ static bool add_arrivals(struct explain *explain, struct error *err)
                                               .members = (uint32_t)(end - i)};
             int64_t over = run->collectives[j].end + run->members[run->collectives[j].member].offset;
             explain->kinds[explain->kind_of[j]].moved += over - explain_began(explain, awaited);
+            explain->kinds[explain->kind_of[j]].alone += end == i + 1;
             if (!VECTOR_ADD(lane->arrivals, lane->arrival_count, lane->arrival_capacity, arrival))
                 return error_memory(err);
         }

@@ -310,7 +310,7 @@ static void arrange(struct ranks_collective *list, size_t count, struct item *it
 
 bool ranks_match_messages(struct ranks *run, struct error *err)
 {
-    size_t first = 0, count = 0;
+    size_t first = 0, count = 0, messages = 0;
     while (first < run->collective_count && !run->collectives[first].sends)
         first++;
     size_t all = run->collective_count - first;
@@ -322,6 +322,7 @@ bool ranks_match_messages(struct ranks *run, struct error *err)
     bool done = (sorted && items) || error_memory(err);
     for (size_t i = 0; done && i < all; i++) {
         list[i].again = 0;
+        messages += list[i].message;
         count += find_item(run, &list[i], &items[count]);
     }
     done = done && (count == 0 || sort_items(items, count, sizeof *items, by_begin, err));
@@ -329,5 +330,11 @@ bool ranks_match_messages(struct ranks *run, struct error *err)
         arrange(list, all, items, count, sorted);
     free(items);
     free(sorted);
-    return done;
+    return done &&
+           (messages == count || run->count == 1 ||
+            ranks_fault(
+                run, FAULT_UNMATCHED, -1, err,
+                "%zu of %zu sends and receives do not tell their other side (Src Rank, Dst Rank): what "
+                "they wait for counts as transfer",
+                messages - count, messages));
 }
