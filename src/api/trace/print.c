@@ -1,6 +1,7 @@
 #include "api/trace/print.h"
 #include "api/command.h"
 #include "core/fields.h"
+#include "core/file.h"
 #include "core/unit.h"
 #include "trace/phase/phase.h"
 
@@ -16,12 +17,29 @@ static void trace_import_write_json(const char *store, const struct trace_import
 
 /* rh_trace_import: traces of other tools become a trace of ours. */
 
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A trace that is named twice would have each of its rows twice. Files of other last names are not looked at. */
+static bool is_named_once(const struct rh_list *paths, size_t at, struct error *err)
+{
+    const char *path = paths->items[at], *name = last_name(path);
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(last_name(paths->items[i]), name) == 0 && file_same(paths->items[i], path))
+            return error_set(err, ERROR_USAGE, "'%s' is given twice", path);
+    return true;
+}
+
 static bool import_paths(const struct rh_trace_import_request *asked, struct trace_writer *writer,
                          struct trace_import_report *report, struct error *err)
 {
     const struct trace_import_options options = {.zone = asked->zone, .date = asked->day};
     for (size_t i = 0; i < asked->paths.count; i++)
-        if (!trace_import(asked->paths.items[i], writer, &options, report, err))
+        if (!is_named_once(&asked->paths, i, err) ||
+            !trace_import(asked->paths.items[i], writer, &options, report, err))
             return false;
     return true;
 }
