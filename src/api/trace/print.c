@@ -28,7 +28,8 @@ static bool is_named_once(const struct rh_list *paths, size_t at, struct error *
 {
     const char *path = paths->items[at], *name = last_name(path);
     for (size_t i = 0; i < at; i++)
-        if (strcmp(last_name(paths->items[i]), name) == 0 && file_same(paths->items[i], path))
+        if (strcmp(paths->items[i], path) == 0 ||
+            (strcmp(last_name(paths->items[i]), name) == 0 && file_same(paths->items[i], path)))
             return error_set(err, ERROR_USAGE, "'%s' is given twice", path);
     return true;
 }

@@ -186,7 +186,8 @@ static bool check_version(sqlite3 *db, struct store_guard *guard, const char *pa
         !one_number(db, guard, path, "PRAGMA user_version", &version, err))
         return false;
     if (application != TRACE_APPLICATION_ID)
-        return error_set(err, ERROR_INPUT, "'%s' is an SQLite database, but not a trace", path);
+        return error_set(err, ERROR_INPUT, "'%s' is an SQLite database, or an empty file, but not a trace",
+                         path);
     if (version < 1)
         return error_set(err, ERROR_INPUT, "'%s' is damaged: schema version %lld", path, (long long)version);
     return version == TRACE_SCHEMA_VERSION ||
