@@ -1,5 +1,6 @@
 #include "cli/stop.h"
 
+#include "core/clock.h"
 #include "core/file_output.h"
 
 #include <signal.h>
@@ -10,6 +11,9 @@
 
 static rh_stop *requested; /* NULL: nobody asked for it */
 static atomic_int came;    /* the signal that stopped */
+static atomic_llong came_ns;
+
+#define ONE_WISH_NS 200000000 /* a hand takes longer for a second Ctrl-C */
 
 /* Its default action is restored by then. */
 static void die(int signal_number)
@@ -42,11 +46,21 @@ void clean_on_signals(void)
             handle(deadly[i], die, (int)SA_RESETHAND);
 }
 
+/* 'timeout' sends its signal to the program and then to its group, which it is in: one wish, and no second one. */
+static void stop_again(int signal_number)
+{
+    if (clock_nanoseconds() - atomic_load(&came_ns) < ONE_WISH_NS)
+        return;
+    handle(signal_number, SIG_DFL, 0);
+    die(signal_number);
+}
+
 static void stop(int signal_number)
 {
     atomic_store(&came, signal_number);
+    atomic_store(&came_ns, clock_nanoseconds());
     rh_stop_request(requested);
-    handle(signal_number, die, (int)SA_RESETHAND);
+    handle(signal_number, stop_again, SA_RESTART);
 }
 
 rh_stop *stop_on_signals(struct error *err)
