@@ -341,8 +341,9 @@ static bool open_workload(struct feed_job *job, struct error *err)
 /* A rank that fails tells the others, which would wait for it. */
 bool feed_together(struct feed_job *job, struct error *err)
 {
-    bool kept = false, done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
-    if (done && job->point)
+    bool kept = job->point && !job->point->kept; /* only looked at */
+    bool done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
+    if (done && job->point && !kept)
         done = feed_grid_look(job, &kept, err);
     if (done && !kept)
         done = job->asked.show ? show_workload(job, err) : feed_workload(job, err);

@@ -39,7 +39,7 @@ enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED
 /* A point of a grid. Its run is kept where it is there already. */
 struct feed_point {
     const char *folder;
-    bool *kept;
+    bool *kept; /* NULL: its workload is opened and nothing else */
 };
 
 /* Runs the request job->asked and releases all resources, unless job->abandoned. */

@@ -368,7 +368,8 @@ static bool set_point(const struct grid *grid, const int *at, struct feed_job *j
     return !folder->failed || error_memory(err);
 }
 
-/* Runs a point, or finds its result. The job goes unless threads that wait for storage still use it. */
+/* Runs a point, or finds its result; kept NULL: looks at the workload alone. The job goes unless threads that wait for
+ * storage still use it. */
 static bool run_point(struct grid *grid, const int *at, struct text *folder, bool *kept, struct error *err)
 {
     struct api_report *report = api_report_new(err);
@@ -382,7 +383,7 @@ static bool run_point(struct grid *grid, const int *at, struct text *folder, boo
                              .call = grid->call,
                              .report = report,
                              .comm = grid->comm,
-                             .quiet = grid->ended > 0};
+                             .quiet = grid->ended > 0 || !kept};
     bool done = set_point(grid, at, job, folder, err);
     const struct feed_point point = {.folder = folder->data, .kept = kept};
     job->point = &point;
@@ -420,6 +421,22 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     return false;
 }
 
+/* Looks at each value once, before the first run: a word that is none ends the grid now and not after hours. */
+static bool check_values(struct grid *grid, struct error *err)
+{
+    for (int i = 0; i < grid->count; i++)
+        for (int j = 0; j < grid->axes[i].count; j++) {
+            int at[SWEEP_MAX_AXES] = {[0] = 0};
+            struct text folder = {0};
+            at[i] = j;
+            bool fine = !api_stopped(grid->call, err) && run_point(grid, at, &folder, NULL, err);
+            text_release(&folder);
+            if (!fine && (err->kind == ERROR_USAGE || err->kind == ERROR_STOPPED || error_is_memory(err)))
+                return false;
+        }
+    return true;
+}
+
 /* ---- the table ---- */
 
 static void write_head(const void *context, struct json *json)
@@ -449,6 +466,8 @@ static rh_handle *answer(struct grid *grid, struct error *err)
                           .columns = columns,
                           .answer = answer_point,
                           .head = write_head,
+                          .repeats = "train.seed",
+                          .best = BYTES,
                           .context = grid};
     text_format(&title, "%s: %" PRId64 " runs below %s", name, sweep_points(&sweep), asked->results);
     if (comm_size(grid->comm) > 1)
@@ -479,7 +498,8 @@ rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call 
                      struct error *err)
 {
     struct grid grid = {.asked = asked, .call = call, .comm = comm, .first = {.text = ""}};
-    rh_handle *made = comm_agree(comm, open_grid(&grid, err), "the grid", err) ? answer(&grid, err) : NULL;
+    bool fine = comm_agree(comm, open_grid(&grid, err), "the grid", err) && check_values(&grid, err);
+    rh_handle *made = fine ? answer(&grid, err) : NULL;
     arena_release(&grid.arena);
     if (!made || comm_rank(comm) == 0)
         return made;

@@ -327,32 +327,6 @@ int64_t sweep_points(const struct sweep *sweep)
     return count <= SWEEP_MAX_POINTS ? count : SWEEP_MAX_POINTS + 1;
 }
 
-void sweep_locate(const struct sweep *sweep, int64_t point, int *at)
-{
-    for (int i = sweep->axis_count - 1; i >= 0; i--) {
-        at[i] = (int)(point % sweep->axes[i].count);
-        point /= sweep->axes[i].count;
-    }
-}
-
-struct sweep_cell *sweep_cells(const struct sweep_answers *answers, int64_t point)
-{
-    return &answers->cells[point * answers->sweep->column_count];
-}
-
-const char *sweep_text(const struct sweep_cell *cell)
-{
-    return cell->more.data ? cell->more.data : cell->text;
-}
-
-const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[static 24])
-{
-    if (axis->words)
-        return axis->words[at];
-    snprintf(buffer, 24, "%lld", (long long)axis->values[at]);
-    return buffer;
-}
-
 /* Keeps the reason of a point without an answer, or the error that ends the sweep. */
 static void note_error(struct sweep_answers *answers, int64_t point, const struct error *error)
 {
@@ -387,19 +361,6 @@ static void answer_points(void *context, size_t first, size_t last, int thread)
         if (thread == 0) /* the others leave the terminal alone */
             progress_show(&answers->progress, "%lld of %lld", done, (long long)answers->count);
     }
-}
-
-static bool allocate(struct sweep_answers *answers, struct error *err)
-{
-    size_t count = (size_t)answers->count, cells = count * (size_t)answers->sweep->column_count;
-    answers->cells = ARENA_ARRAY(&answers->arena, cells, struct sweep_cell);
-    answers->states = ARENA_ARRAY(&answers->arena, count, unsigned char);
-    answers->reasons = ARENA_ARRAY(&answers->arena, count, const char *);
-    if (!answers->cells || !answers->states || !answers->reasons)
-        return error_memory(err);
-    for (size_t i = 0; i < cells; i++)
-        answers->cells[i].number = NAN;
-    return true;
 }
 
 /* Fails for an error that ends the sweep, and for a sweep that found nothing. */
@@ -491,8 +452,9 @@ rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *ou
     if (answers.count > SWEEP_MAX_POINTS)
         return error_null(err, ERROR_USAGE, "a sweep over more than %d points", SWEEP_MAX_POINTS);
     pthread_mutex_init(&answers.lock, NULL);
-    bool done = allocate(&answers, err) && keep(&answers, output->file, err) &&
-                answer_all(&answers, output->threads, err) && deliver(&answers, output, err);
+    bool done = sweep_allocate(&answers, &answers.arena, err) && keep(&answers, output->file, err) &&
+                answer_all(&answers, output->threads, err) &&
+                (!sweep->repeats || sweep_best(&answers, err)) && deliver(&answers, output, err);
     rh_handle *made = done ? sweep_handle(&answers, err) : NULL;
     sweep_log_close(&answers, done);
     for (int64_t i = 0; answers.cells && i < answers.count * sweep->column_count; i++)

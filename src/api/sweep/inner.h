@@ -25,7 +25,9 @@ struct sweep_answers {
     pthread_mutex_t lock;     /* of the above and of the log */
     FILE *log;                /* answers so far; NULL: they are not kept */
     char *log_path;
-    int64_t kept; /* points answered by an earlier run */
+    int64_t kept;               /* points answered by an earlier run */
+    struct sweep_answers *sums; /* of repeats; its title says which is the best. NULL: there are none */
+    bool beyond;                /* of sums: the best is told apart from all others */
     struct progress progress;
     atomic_llong done;
 };
@@ -38,6 +40,12 @@ void sweep_locate(const struct sweep *sweep, int64_t point, int *at);
 
 /* A value of an axis as text, in `buffer` or constant. */
 const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[static 24]);
+
+/* Makes room for all answers. */
+bool sweep_allocate(struct sweep_answers *answers, struct arena *arena, struct error *err);
+
+/* Sums up the repeats and names the best combination: answers->sums. */
+bool sweep_best(struct sweep_answers *answers, struct error *err);
 
 void sweep_print(const struct sweep_answers *answers, struct text *out);
 void sweep_write_csv(const struct sweep_answers *answers, struct text *out);

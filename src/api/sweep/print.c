@@ -31,6 +31,8 @@ static const char *cell_text(const struct sweep_column *column, const struct swe
         return unit_format(buffer, size, cell->number, UNIT_TIME, 4);
     case SWEEP_BYTES:
         return unit_format(buffer, size, cell->number, UNIT_BYTES, 3);
+    case SWEEP_RATE:
+        return unit_format(buffer, size, cell->number, UNIT_RATE, 3);
     case SWEEP_SHARE:
         snprintf(buffer, size, "%.3g %%", 100 * cell->number);
         return buffer;
@@ -126,4 +128,10 @@ void sweep_print(const struct sweep_answers *answers, struct text *out)
     text_add(out, "\n");
     for (int64_t i = 0; i < answers->count; i++)
         print_row(answers, i, widths, out);
+    if (answers->sums)
+        text_add(out, "\nbest: ");
+    if (answers->sums && answers->sums->count < answers->count)
+        sweep_print(answers->sums, out);
+    else if (answers->sums)
+        text_format(out, "%s\n", answers->sums->sweep->title);
 }

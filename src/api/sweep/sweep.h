@@ -30,7 +30,16 @@ struct sweep_axis {
     bool scaling; /* a number of devices: drawn on an even axis, with the line of perfect scaling */
 };
 
-enum sweep_kind { SWEEP_INTEGER, SWEEP_NUMBER, SWEEP_TIME, SWEEP_BYTES, SWEEP_SHARE, SWEEP_TEXT, SWEEP_FLAG };
+enum sweep_kind {
+    SWEEP_INTEGER,
+    SWEEP_NUMBER,
+    SWEEP_TIME,
+    SWEEP_BYTES,
+    SWEEP_RATE,
+    SWEEP_SHARE,
+    SWEEP_TEXT,
+    SWEEP_FLAG
+};
 
 struct sweep_column {
     const char *key, *title; /* title NULL: not in the table for people */
@@ -59,6 +68,10 @@ struct sweep {
     sweep_point *answer;
     void (*head)(const void *context, struct json *json); /* writes facts common to all points; NULL: none */
     const void *context;
+    /* The axis whose points are repeats, and a column in bytes per second: the combination with most is named, and
+     * whether that is beyond the noise. NULL: none is named. */
+    const char *repeats;
+    int best;
     const char *drawn; /* the quantity that the figure's lines show: "speedup" */
     /* Identifies the inputs apart from the axes: a digest of files and options. With it, and an output file, a sweep
      * that was killed goes on where it ended: its answers lie in FILE.sweep until FILE is written. NULL: it begins

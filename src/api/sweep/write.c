@@ -83,15 +83,25 @@ static void write_point(const struct sweep_answers *answers, int64_t point, stru
 /* Of points without an answer. */
 static const struct field reason = {.key = "reason", .type = FIELD_TEXT};
 
+static void write_points(const struct sweep_answers *answers, const char *key, struct json *json)
+{
+    json_open(json, key, '[');
+    fields_tell(&reason, 1, json);
+    for (int64_t i = 0; i < answers->count; i++)
+        write_point(answers, i, json);
+    json_close(json);
+}
+
 void sweep_write_json(const struct sweep_answers *answers, struct json *json)
 {
     json_open_document(json, answers->sweep->format);
     if (answers->sweep->head)
         answers->sweep->head(answers->sweep->context, json);
-    json_open(json, "points", '[');
-    fields_tell(&reason, 1, json);
-    for (int64_t i = 0; i < answers->count; i++)
-        write_point(answers, i, json);
-    json_close(json);
+    write_points(answers, "points", json);
+    if (answers->sums) {
+        json_string(json, "best", answers->sums->sweep->title);
+        json_bool(json, "best_beyond_noise", answers->sums->beyond);
+        write_points(answers->sums, "combinations", json);
+    }
     json_close(json);
 }
