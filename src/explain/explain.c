@@ -132,6 +132,13 @@ static bool is_together(const struct explain *explain, size_t first, size_t end,
     return end > first + 1;
 }
 
+/* How many ranks an exchange has. */
+static size_t awaited_ranks(const struct ranks *run, const struct ranks_collective *collective)
+{
+    size_t count = run->groups[collective->group].rank_count;
+    return collective->message || count == 0 ? 2 : count;
+}
+
 /* Tells each lane when the last rank of its collectives arrived; who comes last with it, or sent into a buffer,
  * awaits nobody. */
 static bool add_arrivals(struct explain *explain, struct error *err)
@@ -162,7 +169,7 @@ static bool add_arrivals(struct explain *explain, struct error *err)
                                               .members = (uint32_t)(end - i)};
             int64_t over = run->collectives[j].end + run->members[run->collectives[j].member].offset;
             explain->kinds[explain->kind_of[j]].moved += over - explain_began(explain, awaited);
-            explain->kinds[explain->kind_of[j]].alone += end == i + 1;
+            explain->kinds[explain->kind_of[j]].partial += end - i < awaited_ranks(run, &run->collectives[i]);
             if (!VECTOR_ADD(lane->arrivals, lane->arrival_count, lane->arrival_capacity, arrival))
                 return error_memory(err);
         }

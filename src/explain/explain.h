@@ -44,7 +44,7 @@ struct explain_kind {
         waited;    /* of all lanes and steps, ns: covered by compute, exposed, for the last or a message */
     int64_t bytes; /* of all with a known size */
     int64_t moved; /* ns of all, since their last ranks came */
-    size_t count, alone; /* alone: without the other ranks, for which it may have waited */
+    size_t count, partial; /* partial: not all ranks are there, and it may have waited for the others */
 };
 
 struct explain_name {

@@ -94,14 +94,14 @@ static bool is_slower(const struct explain *explain, size_t index)
     for (size_t i = 0; index < explain->kind_count && i < explain->kind_count; i++) {
         const struct explain_kind *other = &explain->kinds[i];
         const struct ranks_group *groups = explain->run.groups;
-        if (i == index || 2 * other->alone > other->count || strcmp(other->name, own->name) != 0 ||
+        if (i == index || 2 * other->partial > other->count || strcmp(other->name, own->name) != 0 ||
             (other->bytes > 0) != (own->bytes > 0) ||
             groups[other->group].rank_count != groups[own->group].rank_count)
             continue;
         sum += pace(other);
         count++;
     }
-    return count > 0 && 2 * own->alone <= own->count && pace(own) * SMALL > sum / count * (SMALL + 1);
+    return count > 0 && 2 * own->partial <= own->count && pace(own) * SMALL > sum / count * (SMALL + 1);
 }
 
 static bool add_exchanges(struct explain *explain, size_t *capacity, struct error *err)

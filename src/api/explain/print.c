@@ -81,6 +81,9 @@ void explain_loss_tell(const struct explain *explain, const struct explain_loss 
             explain_kind_tell(explain, &explain->kinds[loss->exchange], out);
         else
             text_add(out, "exchanges of unknown groups");
+        if (loss->exchange >= 0 &&
+            2 * explain->kinds[loss->exchange].partial > explain->kinds[loss->exchange].count)
+            text_add(out, ", or waits whose cause is not in the trace");
     } else if (loss->lane >= 0) {
         loss->kind == LOSS_STRAGGLER ? tell_slow(explain, loss, out)
                                      : tell_lane(explain, (size_t)loss->lane, ", most of it on rank ", out);
