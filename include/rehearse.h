@@ -202,6 +202,8 @@ struct rh_plan_request {
     const char *page;            /* written: the answer as an HTML file */
     bool explain_memory;
     const char *network;
+    const char *storage; /* a file */
+    int64_t save_every;
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);

@@ -189,6 +189,14 @@ struct plan_budget {
         watt_hours_computing; /* at the boards' limits for the whole time, and while they compute */
 };
 
+/* An iteration on a storage that was measured, see plan/storage.h; NAN: not known. */
+struct plan_storage {
+    const char *workload, *verdict, *limit; /* limit: the longest of compute, load_seconds and checkpoints */
+    double accelerators, samples_per_second, sample_bytes, load_seconds;
+    double save_rate, save_every, checkpoint_bytes;
+    double seconds, compute, loading, checkpoints; /* parts of an iteration; seconds 0: not asked for */
+};
+
 /* Of the measured time, by similar measured runs. */
 struct plan_interval {
     double low, high;  /* seconds, of 80 %; NAN: unknown */
@@ -265,6 +273,7 @@ struct plan {
     const char *proof_over;  /* the plans covered by the proof; NULL: not given */
 
     struct plan_budget budget;
+    struct plan_storage storage;
 
     int figure_count;
     struct plan_figure figures[PLAN_MAX_FIGURES];

@@ -11,6 +11,14 @@
 #define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
 #define DEGREE(type, name) INT(type, degrees.name, #name, 1, 1 << 24)
 #define MAP(name) const struct plan_map plan_map_##name = {name, sizeof(name) / sizeof *(name)}
+
+#define OF_STORAGE(name) AMOUNT(struct plan_storage, name, #name)
+static const struct field storage[] = {
+    TEXT(struct plan_storage, workload, "workload"), TEXT(struct plan_storage, verdict, "verdict"),
+    TEXT(struct plan_storage, limit, "limit"), OF_STORAGE(seconds), OF_STORAGE(compute), OF_STORAGE(loading),
+    OF_STORAGE(checkpoints), OF_STORAGE(load_seconds), OF_STORAGE(samples_per_second), OF_STORAGE(sample_bytes),
+    OF_STORAGE(checkpoint_bytes), OF_STORAGE(save_rate), OF_STORAGE(save_every), OF_STORAGE(accelerators),
+};
 /* clang-format on */
 
 static const struct field head[] = {
@@ -220,6 +228,7 @@ MAP(iteration);
 MAP(bottleneck);
 MAP(nearest);
 MAP(budget);
+MAP(storage);
 MAP(device_type);
 MAP(link);
 MAP(pipeline);

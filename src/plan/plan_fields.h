@@ -20,8 +20,8 @@ extern const struct plan_map plan_map_head, plan_map_made_by, plan_map_model, pl
     plan_map_schedule, plan_map_iteration, plan_map_bottleneck;
 
 /* Of struct plan_nearest, plan_budget, … */
-extern const struct plan_map plan_map_nearest, plan_map_budget, plan_map_device_type, plan_map_link,
-    plan_map_pipeline, plan_map_stage, plan_map_run, plan_map_seconds, plan_map_bytes, plan_map_transfer,
-    plan_map_alternative, plan_map_sensitivity, plan_map_fleet, plan_map_idle;
+extern const struct plan_map plan_map_nearest, plan_map_budget, plan_map_storage, plan_map_device_type,
+    plan_map_link, plan_map_pipeline, plan_map_stage, plan_map_run, plan_map_seconds, plan_map_bytes,
+    plan_map_transfer, plan_map_alternative, plan_map_sensitivity, plan_map_fleet, plan_map_idle;
 
 #endif

@@ -489,10 +489,10 @@ static bool plan_read_fleets(struct plan_reader *r)
 
 static bool read_parts(struct plan_reader *r)
 {
-    static const char *const others[] = {
-        "format",      "made_by", "gap",     "model",  "training",  "schedule",
-        "iteration",   "figures", "cluster", "links",  "pipelines", "alternatives",
-        "sensitivity", "budget",  "idle",    "fleets", NULL};
+    static const char *const others[] = {"format",    "made_by",      "gap",         "model",   "training",
+                                         "schedule",  "iteration",    "figures",     "cluster", "links",
+                                         "pipelines", "alternatives", "sensitivity", "budget",  "storage",
+                                         "idle",      "fleets",       NULL};
     struct plan *plan = r->plan;
     const struct doc_node *root = r->doc.root;
     return plan_read_fields(r, root, &plan_map_head, plan, others) &&
@@ -500,6 +500,7 @@ static bool read_parts(struct plan_reader *r)
            read_map(r, root, "model", &plan_map_model, plan) && read_training(r) &&
            read_map(r, root, "schedule", &plan_map_schedule, plan) && read_iteration(r) &&
            read_map(r, root, "budget", &plan_map_budget, &plan->budget) &&
+           read_map(r, root, "storage", &plan_map_storage, &plan->storage) &&
            read_figures(r, root, "figures", PLAN_MAX_FIGURES, &plan->figure_count, plan->figures) &&
            read_links(r) && read_types(r) && read_pipelines(r) && read_alternatives(r) &&
            read_sensitivity(r) && plan_read_fleets(r);

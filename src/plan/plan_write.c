@@ -192,6 +192,8 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
     json_close(json);
     if (plan->budget.tokens > 0.0 || plan->budget.dollars_per_hour >= 0.0)
         write_map(json, "budget", &plan_map_budget, &plan->budget);
+    if (plan->storage.seconds > 0.0)
+        write_map(json, "storage", &plan_map_storage, &plan->storage);
     write_figures(json, "figures", plan->figure_count, plan->figures);
     write_cluster(plan, json);
     write_pipelines(plan, json);

@@ -1,7 +1,9 @@
 #include "plan/budget.h"
 #include "plan/split/advice/deadline.h"
 #include "plan/split/plan.h"
+#include "plan/storage.h"
 
+#include "support/folder.h"
 #include "support/jobs.h"
 
 #include <math.h>
@@ -241,6 +243,90 @@ static void a_refused_deadline_names_enough_devices(void **state)
     }
 }
 
+/* ---- on a storage ---- */
+
+static const char *result(const char *training, const char *save, const char *every)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/result.json", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "{\"format\": \"rehearse-feed-result/1\", \"accelerators\": 4, \"training\": %s, "
+            "\"checkpoints\": {\"save\": %s}, \"configuration\": {\"checkpoint\": "
+            "{\"steps_between_checkpoints\": %s}}}",
+            training, save, every);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+/* Two copies of 2 and of 4 devices: parameters of 2 x 10 + 4 x 5 bytes, and states of six times that. */
+static void make_saved(struct plan *plan, int sharding)
+{
+    make_plan(plan);
+    plan->sharding = sharding;
+    for (int s = 0; s < 2; s++) {
+        double parameters = s == 0 ? 10e9 : 5e9;
+        plan->pipelines[0].stages[s].bytes.parameters = sharding >= 3 ? parameters / 2.0 : parameters;
+        plan->pipelines[0].stages[s].bytes.optimizer = 6.0 * (sharding >= 1 ? parameters / 2.0 : parameters);
+    }
+}
+
+static void an_iteration_is_the_longer_of_computing_and_loading_and_its_share_of_a_save(void **state)
+{
+    struct plan plan;
+    (void)state;
+    for (int sharding = 0; sharding <= 3; sharding++) {
+        make_saved(&plan, sharding);
+        /* 64 samples in 16 s beside 10 s; 280 GB in 140 s, every 70 iterations */
+        assert_true(storage_of(&plan,
+                               result("{\"samples_per_second\": 4, \"bytes_per_second\": 8}",
+                                      "{\"bytes_per_second_mean\": 2e9}", "70"),
+                               0.0, &err));
+        const struct plan_storage *storage = &plan.storage;
+        assert_float_equal(storage->sample_bytes, 2.0, 1e-12);
+        assert_float_equal(storage->checkpoint_bytes, 280e9, 1.0);
+        assert_float_equal(storage->compute, 10.0, 1e-12);
+        assert_float_equal(storage->loading, 6.0, 1e-12);
+        assert_float_equal(storage->checkpoints, 2.0, 1e-9);
+        assert_float_equal(storage->seconds, 18.0, 1e-9);
+        assert_string_equal(storage->limit, "loading");
+        plan_release(&plan);
+    }
+    make_saved(&plan, 1);
+    plan.expected = 20.0; /* all loading is hidden */
+    assert_true(storage_of(
+        &plan, result("{\"samples_per_second\": 4}", "{\"bytes_per_second_mean\": 2e9}", "-1"), 5.0, &err));
+    assert_float_equal(plan.storage.loading, 0.0, 0.0);
+    assert_float_equal(plan.storage.seconds, 20.0 + 140.0 / 5.0, 1e-9);
+    assert_string_equal(plan.storage.limit, "checkpoints");
+    plan_release(&plan);
+}
+
+/* What was not measured, or cannot be known, is no 0. */
+static void what_a_run_does_not_have_is_not_known(void **state)
+{
+    struct plan plan;
+    (void)state;
+    make_saved(&plan, 1);
+    assert_true(storage_of(&plan, result("null", "{\"bytes_per_second_mean\": 2e9}", "-1"), 0.0, &err));
+    assert_true(isnan(plan.storage.loading) && isnan(plan.storage.checkpoints));
+    assert_float_equal(plan.storage.seconds, 10.0, 0.0);
+    assert_string_equal(plan.storage.limit, "compute");
+    plan.pipelines[0].stages[0].degrees.expert = 2;
+    assert_true(storage_of(&plan, result("null", "{\"bytes_per_second_mean\": 2e9}", "70"), 0.0, &err));
+    assert_true(isnan(plan.storage.checkpoint_bytes) && isnan(plan.storage.checkpoints));
+    assert_false(storage_of(&plan, result("{\"samples_per_second\": 4}", "null", "70"), 3.0, &err));
+    assert_non_null(strstr(err.text, "saved no checkpoint"));
+    assert_false(storage_of(&plan, result("{\"samples_per_second\": 0}", "null", "70"), 0.0, &err));
+    assert_non_null(strstr(err.text, "samples_per_second: expected a positive number"));
+    assert_false(storage_of(&plan, result("null", "null", "70"), 0.0, &err));
+    assert_non_null(strstr(err.text, "give a run that trains or saves checkpoints"));
+    plan.iteration_time = 0.0;
+    assert_false(storage_of(&plan, result("{\"samples_per_second\": 4}", "null", "70"), 0.0, &err));
+    plan_release(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +336,8 @@ int main(void)
         cmocka_unit_test(a_missing_price_is_named),
         cmocka_unit_test(the_cheapest_in_time_is_on_the_front),
         cmocka_unit_test(a_refused_deadline_names_enough_devices),
+        cmocka_unit_test(an_iteration_is_the_longer_of_computing_and_loading_and_its_share_of_a_save),
+        cmocka_unit_test(what_a_run_does_not_have_is_not_known),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

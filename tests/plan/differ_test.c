@@ -13,9 +13,9 @@
 
 /* Of the search and of those who made the plan: they are not asked. */
 static const char *const history[] = {
-    "made_by",          "search",    "lower_bound", "proven_optimal", "proof_over",  "gap",
-    "planning_seconds", "has_front", "figures",     "alternatives",   "sensitivity", "idle",
-    "budget",           "parts",     NULL};
+    "made_by",   "search",  "lower_bound",  "proven_optimal", "proof_over", "gap",    "planning_seconds",
+    "has_front", "figures", "alternatives", "sensitivity",    "idle",       "budget", "storage",
+    "parts",     NULL};
 
 static int flipped;
 

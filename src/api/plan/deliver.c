@@ -4,6 +4,7 @@
 #include "core/file_output.h"
 #include "figure/plan.h"
 #include "launch/launch.h"
+#include "plan/storage.h"
 
 bool plan_save(const struct plan *plan, const char *path, struct error *err)
 {
@@ -39,6 +40,9 @@ static bool save_files(const struct plan_options *options, const struct plan *pl
 
 bool plan_deliver(const struct plan_options *options, const struct plan_delivery *delivery, struct error *err)
 {
+    if (options->asked.storage &&
+        !storage_of(delivery->plan, options->asked.storage, (double)options->asked.save_every, err))
+        return false;
     struct api_plan *made = api_plan_new(err);
     if (!made)
         return false;
@@ -48,6 +52,7 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
         plan_print(delivery->plan, &made->text);
     if (delivery->plan->not_counted)
         text_format(&made->text, "\nnot counted: %s of the cluster file\n", delivery->plan->not_counted);
+    storage_print(delivery->plan, &made->text);
     bool done = save_files(options, delivery->plan, err) && emit(options, delivery, &made->emitted, err);
     made->plan = *delivery->plan;
     plan_init(delivery->plan);
@@ -57,6 +62,9 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
 
 bool plan_deliver_sweep(const struct plan_options *options, const struct sweep *sweep, struct error *err)
 {
+    if (options->asked.storage)
+        return error_set(err, ERROR_USAGE,
+                         "--storage is for one plan: give one batch and one number of devices");
     const struct sweep_output output = {.file = options->asked.output,
                                         .figure = options->asked.figure,
                                         .threads = (int)options->planning.threads};

@@ -258,9 +258,9 @@ static bool check_files(const struct plan_options *given, struct error *err)
 /* A plan that exists is not searched: only what is written, and what its names mean, can be said. */
 static bool check_given_plan(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"plan",        "from",   "model",    "device", "links",
-                                         "calibration", "emit",   "launcher", "output", "form",
-                                         "dot",         "figure", "page",     NULL};
+    static const char *const others[] = {"plan", "from",     "model",      "device", "links", "calibration",
+                                         "emit", "launcher", "output",     "form",   "dot",   "figure",
+                                         "page", "storage",  "save-every", NULL};
     const struct option_spec *spec;
     for (size_t at = 0; (spec = plan_option(at)) != NULL; at++) {
         int i = 0;

@@ -1,8 +1,8 @@
 #include "api/figure/options.h"
 #include "api/sim/simulate.h"
 
-#include "core/doc.h"
 #include "core/unit.h"
+#include "plan/storage.h"
 #include "sim/play.h"
 
 #include <errno.h>
@@ -150,24 +150,13 @@ static bool read_stragglers(const char *text, struct sim_straggler *stragglers, 
 
 bool simulate_storage_read(const char *path, struct sim_options *options, struct error *err)
 {
-    struct doc doc;
-    if (!doc_load(&doc, path, err))
-        return false;
-    const struct doc_node *training = NULL, *rate = NULL;
-    double bytes = 0;
-    bool ok = doc_is_map(&doc, doc.root, err) && doc_is_format(&doc, doc.root, "rehearse-feed-result/1", err);
-    if (ok)
-        training = doc_need(&doc, doc.root, "training", err);
-    if (training)
-        rate = doc_need(&doc, training, "samples_per_second", err);
-    ok = rate && doc_number(&doc, rate, DOC_POSITIVE, INFINITY, &options->load_rate, err);
-    rate = ok ? doc_find(training, "bytes_per_second") : NULL;
-    if (rate && rate->type != DOC_NULL) {
-        ok = doc_number(&doc, rate, DOC_POSITIVE, INFINITY, &bytes, err);
-        options->load_bytes = bytes / options->load_rate;
-    }
-    doc_release(&doc);
-    return ok;
+    struct plan_storage storage;
+    struct arena arena = {0};
+    bool ok = storage_load(&storage, &arena, path, err);
+    arena_release(&arena);
+    options->load_rate = ok ? storage.samples_per_second : 0.0;
+    options->load_bytes = ok && storage.sample_bytes > 0.0 ? storage.sample_bytes : 0.0;
+    return ok && (options->load_rate > 0.0 || error_set(err, ERROR_INPUT, "%s: the run did not train", path));
 }
 
 /* Plays a plan in the order of a schedule CSV. */

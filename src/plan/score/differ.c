@@ -14,8 +14,9 @@
 
 /* Of the search and of its time: neither decisions nor what follows from them. */
 static const char *const history[] = {
-    "made_by",   "search",       "lower_bound", "proven_optimal", "proof_over", "gap",     "planning_seconds",
-    "has_front", "alternatives", "sensitivity", "idle",           "budget",     "figures", NULL};
+    "made_by", "search",           "lower_bound", "proven_optimal", "proof_over",
+    "gap",     "planning_seconds", "has_front",   "alternatives",   "sensitivity",
+    "idle",    "budget",           "storage",     "figures",        NULL};
 /* Of other decisions, others. */
 static const char *const results[] = {"iteration_time", "memory",    "iteration", "seconds",
                                       "bytes",          "transfers", "digest",    NULL};
