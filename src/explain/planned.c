@@ -101,7 +101,8 @@ static double compute_of(const struct sim_device *device)
 }
 
 /* The members of a device of the plan that were recorded, as a share of them where ranks of its stage have no file. */
-static double members_of(const struct explain_planned *planned, const struct sim_result *result, int device)
+static double recorded_members(const struct explain_planned *planned, const struct sim_result *result,
+                               int device)
 {
     double recorded = 0, all = 0;
     if (planned->rank_count == 0 || planned->rank_count >= (size_t)planned->devices ||
@@ -127,11 +128,11 @@ static void add_planned(struct explain_planned *planned, const struct sim_result
         [SIM_SAVE] = PLANNED_COPIES,       [SIM_OTHER] = PLANNED_HOST};
     double members = 0;
     for (int i = 0; i < result->device_count; i++)
-        members += members_of(planned, result, i);
+        members += recorded_members(planned, result, i);
     for (int i = 0; i < result->device_count; i++)
         for (int cause = 0; cause < SIM_CAUSES; cause++)
             planned->classes[classes[cause]].planned +=
-                result->devices[i].seconds[cause] * members_of(planned, result, i) / members;
+                result->devices[i].seconds[cause] * recorded_members(planned, result, i) / members;
 }
 
 /* ---- stages and ranks ---- */
