@@ -13,7 +13,7 @@ struct search {
     struct session_max *found;
 };
 
-/* Returns the standard error of AU, from the spread between all accelerators. */
+/* Returns the standard error of AU, from the spread between all accelerators; NaN: one alone shows none. */
 static double error_of(const struct metrics *metrics)
 {
     int count = metrics->count;
@@ -25,7 +25,7 @@ static double error_of(const struct metrics *metrics)
         squares += au * au;
     }
     double mean = sum / count, variance = squares / count - mean * mean;
-    return count > 1 && variance > 0 ? sqrt(variance / (count - 1)) : 0;
+    return count < 2 ? (double)NAN : variance > 0 ? sqrt(variance / (count - 1)) : 0;
 }
 
 /* What rank 0 tells the others of a probe. */
@@ -173,7 +173,7 @@ static bool repeat(struct search *search, struct session_probe *known, struct er
         return false;
     double spread = fabs(known->au - again.au) / 2, error = fmax(known->error, again.error);
     known->au = together(known->au, again.au);
-    known->error = sqrt(spread * spread + error * error / 2);
+    known->error = isnan(error) ? spread : sqrt(spread * spread + error * error / 2);
     known->met = known->au >= search->target;
     return true;
 }

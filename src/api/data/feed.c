@@ -253,6 +253,10 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     bool drops_caches = strcmp(asked->drop_caches, drops[RUN_DROP_NOTHING]) != 0;
     if (asked->warm && job->call->given[FEED_DROP] && drops_caches)
         return error_set(err, ERROR_USAGE, "--warm and --drop-caches exclude each other");
+    if (asked->find_max_accelerators && (asked->results || job->call->given[FEED_ACCELERATORS]))
+        return error_set(err, ERROR_USAGE, "--find-max-accelerators goes with no --%s",
+                         asked->results ? "results, as it writes no files: --json prints its document"
+                                        : "accelerators, as it tries 1, 2, 4, ...: --max ends that");
     if (asked->timeline && !folder)
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
     if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))

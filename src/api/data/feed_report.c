@@ -5,6 +5,7 @@
 #include "feed/workload/compute_time.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const char *plural(int64_t count)
 {
@@ -211,8 +212,10 @@ void feed_report_max(const struct session_max *max, struct text *out)
     text_format(out, "%s  %9s  %s\n", "accelerators", "AU", "");
     for (int i = 0; i < max->probe_count; i++) {
         const struct session_probe *probe = &max->probes[i];
-        text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators, 100.0 * probe->au,
-                    100.0 * probe->error, probe->met ? "" : "missed");
+        text_format(out, "%12d  %7.1f %%", probe->accelerators, 100.0 * probe->au);
+        if (!isnan(probe->error))
+            text_format(out, "  +- %.1f", 100.0 * probe->error);
+        text_add(out, probe->met ? "\n" : "  missed\n");
     }
     if (*max->limits.text) {
         text_add(out, "\n");
