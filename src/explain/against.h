@@ -27,7 +27,8 @@ struct explain_changes {
     size_t kernel_count;
 };
 
-/* The share that changed most in the direction of `sign`; `name` NULL: none. Compute that covers an exchange is compute. */
+/* The share that changed most in the direction of `sign`; `name` NULL: none. Compute that covers an exchange is
+   compute. */
 struct explain_change explain_most_changed(const struct explain_changes *changes, double sign);
 
 /* On failure *changes holds nothing; else the caller frees `kernels`. */
