@@ -1,13 +1,13 @@
-/* Workloads of requests: data/requests.yaml and files of that form, whose keys are members of the struct. */
+/* Workloads of requests: data/request-streams.yaml and files of that form, whose keys are members of the struct. */
 #include "core/fields.h"
 #include "core/text.h"
 #include "feed/requests/requests.h"
 
 #include <string.h>
 
-/* data/requests.yaml, by scripts/embed.c. */
-extern const char data_requests[];
-extern const size_t data_requests_size;
+/* data/request-streams.yaml, by scripts/embed.c. */
+extern const char data_request_streams[];
+extern const size_t data_request_streams_size;
 
 #define OF(member, type, min, max) FIELD(struct requests_workload, member, FIELD_##type, min, max)
 #define OTHER(key)                 FIELD_AT(struct requests_workload, key, name, FIELD_OTHER, 0, 0)
@@ -188,10 +188,10 @@ bool requests_open(struct requests_workload *workload, const char *name, const c
                                            .beam = 1,
                                            .shards = 1,
                                            .batch = 1};
-    bool done = doc_is_name(name)
-                    ? doc_load(doc, name, err) && apply(workload, doc, doc->root, err)
-                    : doc_parse(doc, DOC_JSON, "requests.yaml", data_requests, data_requests_size, err) &&
-                          apply_builtin(workload, name, false, err);
+    bool done = doc_is_name(name) ? doc_load(doc, name, err) && apply(workload, doc, doc->root, err)
+                                  : doc_parse(doc, DOC_JSON, "request-streams.yaml", data_request_streams,
+                                              data_request_streams_size, err) &&
+                                        apply_builtin(workload, name, false, err);
     return done && apply_settings(workload, settings, setting_count, err) && check(workload, name, err);
 }
 

@@ -55,7 +55,7 @@ struct requests_workload {
     struct doc texts[2]; /* the file, the settings */
 };
 
-/* Reads a built-in workload (data/requests.yaml) or a file, then "KEY=VALUE". The caller releases it, also on
+/* Reads a built-in workload (data/request-streams.yaml) or a file, then "KEY=VALUE". The caller releases it, also on
  * failure. */
 bool requests_open(struct requests_workload *workload, const char *name, const char *const *settings,
                    size_t setting_count, struct error *err);

@@ -263,7 +263,7 @@ static bool loosen(struct player *p)
         return false;
     p->network->loosened++;
     call(p, best);
-    return true;
+    return !p->engine.failed;
 }
 
 static bool play(struct player *p)
@@ -280,7 +280,7 @@ static bool play(struct player *p)
         if (engine->failed)
             return false;
     }
-    return true;
+    return !p->engine.failed;
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
