@@ -89,9 +89,11 @@ static double pace(const struct explain_kind *kind)
 /* Does an exchange take longer than the same in other groups of as many ranks? It may also be made more often. */
 static bool is_slower(const struct explain *explain, size_t index)
 {
+    if (index >= explain->kind_count)
+        return false;
     const struct explain_kind *own = &explain->kinds[index];
     double sum = 0, count = 0;
-    for (size_t i = 0; index < explain->kind_count && i < explain->kind_count; i++) {
+    for (size_t i = 0; i < explain->kind_count; i++) {
         const struct explain_kind *other = &explain->kinds[i];
         const struct ranks_group *groups = explain->run.groups;
         if (i == index || 2 * other->partial > other->count || strcmp(other->name, own->name) != 0 ||
