@@ -100,7 +100,7 @@ static bool is_free(const struct submit_place *place, struct arena *arena, struc
 bool submit_begin(const struct submit_place *place, struct arena *arena, struct error *err)
 {
     struct text text = {0};
-    const char *path;
+    const char *path = NULL;
     char *old = NULL;
     size_t length = 0;
     enum file_kind kind;
