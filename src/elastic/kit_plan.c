@@ -72,14 +72,6 @@ static void match_types(struct elastic_maker *maker)
 
 /* ---- one plan ---- */
 
-static int64_t pipelines_of(const struct plan *plan)
-{
-    int64_t pipelines = 0;
-    for (int p = 0; p < plan->pipeline_count; p++)
-        pipelines += plan->pipelines[p].copies;
-    return pipelines;
-}
-
 static bool at_stage(const struct elastic_maker *maker, const struct plan_stage *stage, struct error *err,
                      const char *problem)
 {
@@ -92,7 +84,7 @@ static int64_t sharded_over(const struct plan *plan, const struct plan_pipeline 
                             const struct plan_stage *stage)
 {
     int64_t groups = plan->technique.replicate > 1 ? plan->technique.replicate : 1;
-    int64_t pipelines = plan_is_mix(plan) ? pipeline->copies : pipelines_of(plan);
+    int64_t pipelines = plan_is_mix(plan) ? pipeline->copies : plan_copies(plan);
     return plan->sharding >= 1 ? pipelines / groups * stage->degrees.data * stage->degrees.context : 1;
 }
 
@@ -203,7 +195,7 @@ static double period_of(const struct plan *plan, const struct plan_pipeline *pip
 static double exposed_of(const struct plan *plan)
 {
     double seconds = 0;
-    if (pipelines_of(plan) < 2)
+    if (plan_copies(plan) < 2)
         return 0;
     for (int p = 0; p < plan->pipeline_count; p++)
         for (int s = 0; s < plan->pipelines[p].stage_count; s++)
@@ -236,7 +228,7 @@ static bool finish_shape(struct elastic_maker *maker, struct elastic_shape *shap
 {
     struct elastic_kit *kit = maker->kit;
     shape->exposed = exposed_of(maker->plan);
-    shape->exposed_of = shape->exposed > 0 ? (int)pipelines_of(maker->plan) : 0;
+    shape->exposed_of = shape->exposed > 0 ? (int)plan_copies(maker->plan) : 0;
     shape->lines = ARENA_ARRAY(&kit->arena, (size_t)count, struct elastic_line);
     if (!shape->lines)
         return error_memory(err);
@@ -412,12 +404,12 @@ bool elastic_take_plan(struct elastic_maker *maker, const struct plan *plan, str
             return false;
     if (!has_room(maker, &room, err))
         return false;
-    bool shards = plan->sharding >= 1 && pipelines_of(plan) > 1;
+    bool shards = plan->sharding >= 1 && plan_copies(plan) > 1;
     kit->shards |= shards;
     if (shards && maker->options->optimizer == ELASTIC_OPTIMIZER_PLAN) {
         int group = elastic_shard_pipelines(maker);
         kit->sharded = plan->sharding == 3 ? elastic_all_states : "optimizer states";
-        kit->sharded_over = group > 1 ? group : (int)pipelines_of(plan);
+        kit->sharded_over = group > 1 ? group : (int)plan_copies(plan);
         kit->shard_groups = group > 1 ? plan->technique.replicate : 1;
     }
     if (!room || !has_kinds(maker))

@@ -163,10 +163,8 @@ static struct layout layout_of(const struct elastic_maker *maker, const struct p
 int elastic_shard_pipelines(const struct elastic_maker *maker)
 {
     const struct plan *plan = maker->plan;
-    int64_t pipelines = 0, groups = plan->technique.replicate;
+    int64_t pipelines = plan_copies(plan), groups = plan->technique.replicate;
     bool even = plan->sharding >= 1 && groups > 1 && maker->options->optimizer == ELASTIC_OPTIMIZER_PLAN;
-    for (int p = 0; p < plan->pipeline_count; p++)
-        pipelines += plan->pipelines[p].copies;
     even = even && pipelines % groups == 0;
     for (int p = 0; p < plan->pipeline_count && even; p++)
         even = plan->pipelines[p].copies % (pipelines / groups) == 0;

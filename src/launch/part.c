@@ -55,9 +55,7 @@ static void add_job(struct text *out, const struct job *job)
 
 static void add_pipelines(struct text *out, const struct plan *plan)
 {
-    int64_t copies = 0;
-    for (int p = 0; p < plan->pipeline_count; p++)
-        copies += plan->pipelines[p].copies;
+    int64_t copies = plan_copies(plan);
     text_format(out, " on %" PRId64 " devices: %" PRId64 " pipeline%s", plan_devices_used(plan), copies,
                 copies == 1 ? "" : "s");
     if (plan->pipeline_count > 1)

@@ -163,12 +163,10 @@ static bool choose_type(struct runs *r)
  * that a device holds beyond the plan. */
 static bool check_memory(const struct runs *r, const struct run *run, int number, double *more)
 {
-    double all = 0.0;
+    double all = (double)plan_copies(r->plan);
     *more = 0.0;
     if (plan_is_mix(r->plan) || r->plan->sharding < 1)
         return true;
-    for (int p = 0; p < r->plan->pipeline_count; p++)
-        all += r->plan->pipelines[p].copies;
     for (int m = 0; m < run->member_count; m++) {
         const struct plan_pipeline *pipeline = &r->plan->pipelines[run->members[m]];
         for (int s = 0; s < pipeline->stage_count; s++) {

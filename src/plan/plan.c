@@ -138,6 +138,14 @@ int plan_stage_devices(const struct plan_stage *stage)
     return stage->degrees.tensor * stage->degrees.context * stage->degrees.data;
 }
 
+int64_t plan_copies(const struct plan *plan)
+{
+    int64_t copies = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        copies += plan->pipelines[p].copies;
+    return copies;
+}
+
 int64_t plan_devices_used(const struct plan *plan)
 {
     int64_t used = 0;

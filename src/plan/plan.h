@@ -347,6 +347,7 @@ int plan_stage_devices(const struct plan_stage *stage);
 /* Returns the stage of the next chunk on the devices of a stage: a chain goes around the devices, or, with a schedule
  * in a V or in waves, down and up. pipeline->stage_count or more: there is none. */
 int plan_next_chunk(const struct plan *plan, const struct plan_pipeline *pipeline, int stage);
+int64_t plan_copies(const struct plan *plan); /* of all its pipelines */
 int64_t plan_devices_used(const struct plan *plan);
 int64_t plan_devices(const struct plan *plan);
 int plan_nodes(const struct plan *plan);

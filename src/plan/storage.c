@@ -49,9 +49,7 @@ bool storage_load(struct plan_storage *to, struct arena *arena, const char *path
 /* Bytes of parameters and optimizer states, each once. NAN: not known, as where copies share experts and not the rest. */
 static double state_of(const struct plan *plan)
 {
-    double all = 0.0, pipelines = 0.0, shards = fmax(1.0, plan->technique.replicate);
-    for (int p = 0; p < plan->pipeline_count; p++)
-        pipelines += plan->pipelines[p].copies;
+    double all = 0.0, pipelines = (double)plan_copies(plan), shards = fmax(1.0, plan->technique.replicate);
     for (int p = 0; p < plan->pipeline_count; p++)
         for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[s];
